@@ -1,0 +1,120 @@
+#include "mixstream/rows/pilot.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mixstream {
+namespace {
+
+double power_of_two_near(double value) {
+  return value > 0.0 && std::isfinite(value) ? std::exp2(std::round(std::log2(value))) : 1.0;
+}
+
+/// The value below which `share` of the sorted numbers lie.
+double quantile(std::vector<double>& numbers, double share) {
+  const auto rank = static_cast<std::size_t>(share * static_cast<double>(numbers.size() - 1) + 0.5);
+  std::ranges::nth_element(numbers, numbers.begin() + static_cast<std::ptrdiff_t>(rank));
+  return numbers[rank];
+}
+
+/// A typical distance from zero: the 95th percentile, or the largest where most are zero.
+double typical_size(std::vector<double>& distances) {
+  const double typical = quantile(distances, 0.95);
+  return typical > 0.0 ? typical : *std::ranges::max_element(distances);
+}
+
+}  // namespace
+
+Pilot Pilot::identity(int variables) {
+  return {std::vector<double>(static_cast<std::size_t>(variables), 0.0),
+          std::vector<double>(static_cast<std::size_t>(variables), 1.0)};
+}
+
+Pilot pilot_from(const RowTable& rows, const Layout& layout) {
+  Pilot pilot = Pilot::identity(layout.variables());
+  if (rows.size() == 0) return pilot;
+  const Pilot raw = pilot;
+  const auto count = static_cast<std::size_t>(layout.variables());
+  std::vector<double> z(count);
+  std::vector<double> column(rows.size());
+  for (std::size_t variable = 1; variable < count; ++variable) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      to_pilot(rows.row(i), layout, raw, z);
+      column[i] = z[variable];
+    }
+    const double centre = layout.has_constant() ? quantile(column, 0.5) : 0.0;
+    for (double& value : column) value = std::abs(value - centre);
+    double size = typical_size(column);
+    if (size <= 0.0) size = std::abs(centre);  // a variable that never changes
+    pilot.scale[variable] = power_of_two_near(size);
+    pilot.shift[variable] = pilot.scale[variable] * std::round(centre / pilot.scale[variable]);
+  }
+  return pilot;
+}
+
+void to_pilot(const Row& row, const Layout& layout, const Pilot& pilot,
+              std::span<double> variables) noexcept {
+  variables[0] = 1.0;
+  for (int feature = 0; feature < layout.feature_count; ++feature) {
+    const auto variable = static_cast<std::size_t>(layout.variable_of(feature));
+    if (variable == 0) continue;
+    variables[variable] =
+        (row.features[static_cast<std::size_t>(feature)] - pilot.shift[variable]) / pilot.scale[variable];
+  }
+  const auto response = static_cast<std::size_t>(layout.response());
+  variables[response] = (row.response - pilot.shift[response]) / pilot.scale[response];
+}
+
+RowTable to_pilot(const RowTable& rows, const Layout& layout, const Pilot& pilot) {
+  RowTable result = rows;
+  std::vector<double> z(static_cast<std::size_t>(layout.variables()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    to_pilot(rows.row(i), layout, pilot, z);
+    for (int feature = 0; feature < layout.feature_count; ++feature) {
+      result.features[i * rows.feature_count + static_cast<std::size_t>(feature)] =
+          z[static_cast<std::size_t>(layout.variable_of(feature))];
+    }
+    result.responses[i] = z.back();
+  }
+  return result;
+}
+
+// With y' = (y - a_y)/s_y and x'_j = (x_j - a_j)/s_j, the law y = b_0 + sum b_j x_j becomes
+// y' = (b_0 - a_y + sum b_j a_j)/s_y + sum (b_j s_j / s_y) x'_j, and noise variances divide by s_y^2.
+Mixture to_pilot(const Mixture& mixture, const Layout& layout, const Pilot& pilot) {
+  Mixture result = mixture;
+  const double response_scale = pilot.scale.back();
+  for (std::size_t h = 0; h < mixture.component_count(); ++h) {
+    double intercept = -pilot.shift.back();
+    for (int feature = 0; feature < layout.feature_count; ++feature) {
+      const auto at = static_cast<std::size_t>(feature);
+      const auto variable = static_cast<std::size_t>(layout.variable_of(feature));
+      intercept += mixture.law(h)[at] * (variable == 0 ? 1.0 : pilot.shift[variable]);
+      result.law(h)[at] = mixture.law(h)[at] * pilot.scale[variable] / response_scale;
+    }
+    if (layout.has_constant())
+      result.law(h)[static_cast<std::size_t>(layout.constant_feature)] = intercept / response_scale;
+    result.noise_variances[h] = mixture.noise_variances[h] / (response_scale * response_scale);
+  }
+  return result;
+}
+
+Mixture to_raw(const Mixture& mixture, const Layout& layout, const Pilot& pilot) {
+  Mixture result = mixture;
+  const double response_scale = pilot.scale.back();
+  for (std::size_t h = 0; h < mixture.component_count(); ++h) {
+    double intercept = pilot.shift.back();
+    for (int feature = 0; feature < layout.feature_count; ++feature) {
+      const auto at = static_cast<std::size_t>(feature);
+      const auto variable = static_cast<std::size_t>(layout.variable_of(feature));
+      const double slope = mixture.law(h)[at] * response_scale / pilot.scale[variable];
+      intercept += variable == 0 ? slope : -slope * pilot.shift[variable];
+      result.law(h)[at] = slope;
+    }
+    if (layout.has_constant()) result.law(h)[static_cast<std::size_t>(layout.constant_feature)] = intercept;
+    result.noise_variances[h] = mixture.noise_variances[h] * response_scale * response_scale;
+  }
+  return result;
+}
+
+}  // namespace mixstream
