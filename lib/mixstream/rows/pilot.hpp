@@ -25,8 +25,12 @@ struct Pilot {
 
 /// Shift = median, scale = the 95th percentile of the distance to it, both rounded as said above. A few gross
 /// outliers in the block do not move them, and bounded features such as t^7 stay near one.
-/// Allocates; cost n log n per variable.
+/// Allocates; cost n per variable.
 Pilot pilot_from(const RowTable& rows, const Layout& layout);
+
+/// The same into a pilot of layout.variables() entries, with scratch for rows.size() numbers. No throw, no
+/// allocation.
+void find_pilot(const RowTable& rows, const Layout& layout, std::span<double> scratch, Pilot& pilot) noexcept;
 
 /// z of a row in pilot coordinates, into `variables` (layout.variables() of them). No throw, no allocation.
 void to_pilot(const Row& row, const Layout& layout, const Pilot& pilot, std::span<double> variables) noexcept;
