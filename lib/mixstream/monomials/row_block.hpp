@@ -38,6 +38,8 @@ class RowBlock {
         values_(variables_ * column_stride(capacity)),
         weights_(capacity) {}
 
+  std::size_t variables() const noexcept { return variables_; }
+  std::size_t capacity() const noexcept { return capacity_; }
   std::size_t rows() const noexcept { return rows_; }
   bool full() const noexcept { return rows_ == capacity_; }
   void clear() noexcept { rows_ = 0; }
@@ -50,6 +52,11 @@ class RowBlock {
       place += column_stride(capacity_);
     }
     weights_[rows_++] = weight;
+  }
+
+  /// Copies the m variables of a row. No throw, no allocation.
+  void copy_row(std::size_t row, double* z) const noexcept {
+    for (std::size_t v = 0; v < variables_; ++v) z[v] = values_[v * column_stride(capacity_) + row];
   }
 
   /// Multiplies the weights of the rows held. No throw, no allocation.
