@@ -1,0 +1,67 @@
+// A block of rows, variable by variable, as the kernel wants them.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <vector>
+
+namespace mixstream {
+
+/// Memory that starts on a cache line, for vectors of numbers.
+template <class T>
+struct CacheLineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+
+  CacheLineAllocator() = default;
+  template <class U>
+  explicit(false) CacheLineAllocator(const CacheLineAllocator<U>&) noexcept {}
+
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
+  void deallocate(T* memory, std::size_t) noexcept { ::operator delete(memory, line); }
+  bool operator==(const CacheLineAllocator&) const = default;
+};
+using AlignedDoubles = std::vector<double, CacheLineAllocator<double>>;
+
+/// Doubles from one column to the next: room for the rows, off a power of two so that columns spread over
+/// the cache. `rows` is a multiple of 64.
+constexpr std::size_t column_stride(std::size_t rows) noexcept {
+  return rows + 8;
+}
+
+/// Up to `capacity` rows of m variables and their weights. Allocates at construction only.
+class RowBlock {
+ public:
+  RowBlock(int variables, std::size_t capacity)
+      : variables_(static_cast<std::size_t>(variables)),
+        capacity_(capacity),
+        values_(variables_ * column_stride(capacity)),
+        weights_(capacity) {}
+
+  std::size_t rows() const noexcept { return rows_; }
+  bool full() const noexcept { return rows_ == capacity_; }
+  void clear() noexcept { rows_ = 0; }
+
+  /// Adds a row of m variables, z[0] = 1; the block must not be full. No throw, no allocation; m stores.
+  void append(const double* z, double weight) noexcept {
+    double* place = values_.data() + rows_;
+    for (std::size_t variable = 0; variable < variables_; ++variable) {
+      *place = z[variable];
+      place += column_stride(capacity_);
+    }
+    weights_[rows_++] = weight;
+  }
+
+  /// Variable v of row r stands at values()[v * column_stride(capacity) + r].
+  const double* values() const noexcept { return values_.data(); }
+  const double* weights() const noexcept { return weights_.data(); }
+
+ private:
+  std::size_t variables_;
+  std::size_t capacity_;
+  std::size_t rows_ = 0;
+  AlignedDoubles values_;
+  AlignedDoubles weights_;
+};
+
+}  // namespace mixstream
