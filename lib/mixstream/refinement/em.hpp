@@ -6,6 +6,7 @@
 
 #include "mixstream/mixture.hpp"
 #include "mixstream/random.hpp"
+#include "mixstream/refinement/row_blocks.hpp"
 #include "mixstream/rows/row_table.hpp"
 #include "mixstream/settings.hpp"
 
@@ -25,8 +26,13 @@ struct EmFit {
   bool converged = false;
 };
 
-/// EM from the given start. Allocates its workspace once; cost n k d^2 an iteration. Never returns NaN.
+/// EM from the given start. Allocates its workspace once; cost n k d^2 an iteration. Never returns NaN; a
+/// start that is not finite, or does not have the rows' d, throws std::invalid_argument. Without rows the
+/// start returns.
 EmFit fit_em(const RowTable& rows, const Mixture& start, const EmSettings& settings = {});
+
+/// The same on rows that are already in blocks: for many starts on the same rows.
+EmFit fit_em(const RowBlocks& rows, const Mixture& start, const EmSettings& settings = {});
 
 /// The paper's random start: beta standard normal, pi uniform plus a small perturbation, unit noise variance.
 Mixture random_em_start(std::size_t component_count, std::size_t feature_count, Random& random);

@@ -5,6 +5,9 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <vector>
+
+#include "mixstream/refinement/expectation.hpp"
 
 namespace mixstream {
 namespace {
@@ -46,14 +49,16 @@ double responsibilities(const Mixture& mixture, const Row& row, std::span<double
 }
 
 double mean_log_likelihood(const Mixture& mixture, const RowTable& rows) {
-  std::vector<double> probabilities(mixture.component_count());
-  double sum = 0.0;
+  Expectation expectation(mixture.component_count(), mixture.feature_count);
+  expectation.begin(mixture);
+  std::vector<double> block((rows.feature_count + 2) * variants::em_block_rows);
   double weight = 0.0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    sum += rows.weights[i] * responsibilities(mixture, rows.row(i), probabilities);
-    weight += rows.weights[i];
+  for (std::size_t first = 0; first < rows.size(); first += variants::em_block_rows) {
+    fill_block(rows, first, block.data());
+    expectation.add_likelihood(block.data());
+    weight = std::accumulate(block.end() - variants::em_block_rows, block.end(), weight);
   }
-  return weight > 0.0 ? sum / weight : 0.0;
+  return weight > 0.0 ? expectation.log_likelihood() / weight : 0.0;
 }
 
 // beta_h: r_h e_h x / s2_h;  log-odds of h: r_h - pi_h;  log s2_h: r_h (e_h^2 / s2_h - 1) / 2, summed if

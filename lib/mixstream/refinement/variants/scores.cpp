@@ -2,8 +2,9 @@
 // Includes nothing with inline code of external linkage: such code could replace the baseline's own.
 #include "mixstream/refinement/variants/scores.hpp"
 
-#include "mixstream/monomials/variants/lanes.hpp"
-#include "mixstream/refinement/variants/exponential.hpp"
+#include "mixstream/refinement/variants/vector_math.hpp"
+
+#define MIXSTREAM_INLINE __attribute__((always_inline)) static inline
 
 namespace mixstream::variants {
 namespace {
@@ -32,18 +33,16 @@ ScoreSpace spread(const ScoreInput& input, double* workspace) {
 }
 
 /// Residuals and log terms of the rows from `row` on; returns the largest term of each row.
-MIXSTREAM_INLINE Lanes log_terms(const ScoreInput& input, const ScoreSpace& space, std::size_t row) {
+MIXSTREAM_INLINE Vector log_terms(const ScoreInput& input, const ScoreSpace& space, std::size_t row) {
   const double* x = input.columns + row;
-  const Lanes response = load(x + input.features * input.stride);
-  Lanes largest = all(-1e300);
+  const Vector response = load(x + input.features * input.stride);
+  Vector largest = broadcast(-1e300);
   for (std::size_t h = 0; h < input.components; ++h) {
-    Lanes residual = response;
+    Vector residual = response;
     for (std::size_t j = 0; j < input.features; ++j) {
-      residual = multiply_add(all(-input.coefficients[h * input.features + j]), load(x + j * input.stride),
-                              residual);
+      residual -= input.coefficients[h * input.features + j] * load(x + j * input.stride);
     }
-    const Lanes term =
-        multiply_add(residual * residual, all(-0.5 * input.precisions[h]), all(input.constants[h]));
+    const Vector term = input.constants[h] - 0.5 * input.precisions[h] * residual * residual;
     store(space.residuals + h * input.stride + row, residual);
     store(space.terms + h * input.stride + row, term);
     largest = larger(largest, term);
@@ -52,28 +51,28 @@ MIXSTREAM_INLINE Lanes log_terms(const ScoreInput& input, const ScoreSpace& spac
 }
 
 /// From log terms to c_h and e_l of the rows from `row` on; returns log p(y | x).
-MIXSTREAM_INLINE Lanes row_scores(const ScoreInput& input, const ScoreSpace& space, std::size_t row,
-                                  Lanes largest) {
+MIXSTREAM_INLINE Vector row_scores(const ScoreInput& input, const ScoreSpace& space, std::size_t row,
+                                   Vector largest) {
   const std::size_t k = input.components;
-  Lanes total = all(0.0);
+  Vector total = Vector{};
   for (std::size_t h = 0; h < k; ++h) {
     double* term = space.terms + h * input.stride + row;
-    const Lanes density = exponential(load(term) - largest);
+    const Vector density = exponential(load(term) - largest);
     store(term, density);
     total += density;
   }
-  const Lanes share = 1.0 / total;
+  const Vector share = 1.0 / total;
   double* variances = space.extras + k * input.stride + row;
-  Lanes shared = all(0.0);
-  store(space.extras + row, all(1.0));
+  Vector shared = Vector{};
+  store(space.extras + row, broadcast(1.0));
   for (std::size_t h = 0; h < k; ++h) {
     double* term = space.terms + h * input.stride + row;
-    const Lanes probability = load(term) * share;
-    const Lanes residual = load(space.residuals + h * input.stride + row);
-    const Lanes pull = probability * residual * input.precisions[h];
+    const Vector probability = load(term) * share;
+    const Vector residual = load(space.residuals + h * input.stride + row);
+    const Vector pull = probability * residual * input.precisions[h];
     store(term, pull);
     if (h + 1 < k) store(space.extras + (h + 1) * input.stride + row, probability - input.weights[h]);
-    const Lanes by_variance = 0.5 * (pull * residual - probability);
+    const Vector by_variance = 0.5 * (pull * residual - probability);
     if (input.variances > 1) store(variances + h * input.stride, by_variance);
     shared += by_variance;
   }
@@ -81,30 +80,20 @@ MIXSTREAM_INLINE Lanes row_scores(const ScoreInput& input, const ScoreSpace& spa
   return largest + logarithm(total);
 }
 
-MIXSTREAM_INLINE double sum_of(Lanes value) {
-#if MIXSTREAM_KERNEL_WIDTH == 1
-  return value;
-#else
-  double sum = 0.0;
-  for (int lane = 0; lane < width; ++lane) sum += value[lane];
-  return sum;
-#endif
-}
-
 /// c_h and e_l of all rows, and the sums over log densities.
 void build_scores(const ScoreInput& input, const ScoreSpace& space, double* density) {
   const double* weights = input.columns + (input.features + 1) * input.stride;
-  Lanes sum = all(0.0);
-  Lanes squares = all(0.0);
-  Lanes weight_squares = all(0.0);
-  for (std::size_t row = 0; row < input.rows; row += width) {
-    const Lanes log_density =
-        larger(row_scores(input, space, row, log_terms(input, space, row)), all(input.least_log_density));
-    const Lanes weight = load(weights + row);
-    const Lanes weighted = weight * log_density;
+  Vector sum = Vector{};
+  Vector squares = Vector{};
+  Vector weight_squares = Vector{};
+  for (std::size_t row = 0; row < input.rows; row += vector_width) {
+    const Vector log_density = larger(row_scores(input, space, row, log_terms(input, space, row)),
+                                      broadcast(input.least_log_density));
+    const Vector weight = load(weights + row);
+    const Vector weighted = weight * log_density;
     sum += weighted;
-    squares = multiply_add(weighted, log_density, squares);
-    weight_squares = multiply_add(weight, weight, weight_squares);
+    squares += weighted * log_density;
+    weight_squares += weight * weight;
   }
   density[0] = sum_of(sum);
   density[1] = sum_of(squares);
@@ -112,7 +101,8 @@ void build_scores(const ScoreInput& input, const ScoreSpace& space, double* dens
 }
 
 MIXSTREAM_INLINE void multiply_columns(const double* a, const double* b, double* product, std::size_t rows) {
-  for (std::size_t row = 0; row < rows; row += width) store(product + row, load(a + row) * load(b + row));
+  for (std::size_t row = 0; row < rows; row += vector_width)
+    store(product + row, load(a + row) * load(b + row));
 }
 
 /// w c_h, w c_h c_g and w c_h e_l.
@@ -148,23 +138,20 @@ struct Product {
 
 template <int Left, int Right>
 MIXSTREAM_INLINE void product_tile(const Product& product, std::size_t l, std::size_t r) {
-  constexpr int count = (Left * Right + width - 1) / width * width;
-  Lanes parts[count] = {};
+  Vector parts[Left * Right] = {};
   const double* left = product.left + l * product.stride;
   const double* right = product.right + r * product.stride;
-  for (std::size_t row = 0; row < product.rows; row += width) {
-    Lanes a[Left];
+  for (std::size_t row = 0; row < product.rows; row += vector_width) {
+    Vector a[Left];
     for (int i = 0; i < Left; ++i) a[i] = load(left + i * product.stride + row);
     for (int j = 0; j < Right; ++j) {
-      Lanes b = load(right + j * product.stride + row);
-      keep_in_register(b);
-      for (int i = 0; i < Left; ++i) parts[i * Right + j] = multiply_add(a[i], b, parts[i * Right + j]);
+      const Vector b = load(right + j * product.stride + row);
+      for (int i = 0; i < Left; ++i) parts[i * Right + j] += a[i] * b;
     }
   }
-  double sums[count];
-  for (int part = 0; part < count; part += width) store_loose(sums + part, sums_of(parts + part));
   for (int i = 0; i < Left; ++i) {
-    for (int j = 0; j < Right; ++j) product.sums[(l + i) * product.row_length + r + j] = sums[i * Right + j];
+    for (int j = 0; j < Right; ++j)
+      product.sums[(l + i) * product.row_length + r + j] = sum_of(parts[i * Right + j]);
   }
 }
 
