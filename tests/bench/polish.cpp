@@ -38,7 +38,8 @@ double nanoseconds_a_row(int repetitions, Work work) {
 }
 
 double row_by_row(const Mixture& anchor, const RowTable& rows, std::vector<double>& information) {
-  const std::size_t size = parameter_count(anchor.component_count(), anchor.feature_count, NoiseModel::shared);
+  const std::size_t size =
+      parameter_count(anchor.component_count(), anchor.feature_count, NoiseModel::shared);
   std::vector<double> probabilities(anchor.component_count());
   std::vector<double> score(size);
   double sum = 0.0;

@@ -24,8 +24,6 @@ variants::AccumulateScores variant_for(InstructionSet set) {
       return variants::scores_avx512;
     case InstructionSet::avx2:
       return variants::scores_avx2;
-    case InstructionSet::sse2:
-      return variants::scores_sse2;
 #endif
     default:
       return variants::scores_plain;

@@ -44,8 +44,7 @@ constexpr std::size_t score_workspace_columns(std::size_t k, std::size_t extras)
 
 using AccumulateScores = void (*)(const ScoreInput&, double* workspace, const ScoreOutput&) noexcept;
 
-void scores_plain(const ScoreInput&, double* workspace, const ScoreOutput&) noexcept;
-void scores_sse2(const ScoreInput&, double* workspace, const ScoreOutput&) noexcept;
+void scores_plain(const ScoreInput&, double* workspace, const ScoreOutput&) noexcept;  ///< two lanes
 void scores_avx2(const ScoreInput&, double* workspace, const ScoreOutput&) noexcept;
 void scores_avx512(const ScoreInput&, double* workspace, const ScoreOutput&) noexcept;
 void scores_wide(const ScoreInput&, double* workspace, const ScoreOutput&) noexcept;  ///< tests only: 8 lanes
