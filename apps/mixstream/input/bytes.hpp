@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "input/rows.hpp"
 #include "mixstream/outcome.hpp"
 
 namespace mixstream {
@@ -37,8 +40,21 @@ struct DescriptorSettings {
 };
 Outcome<std::unique_ptr<ByteSource>> open_bytes(const std::string& path, DescriptorSettings settings = {});
 
+/// The bytes of a file that can be read in parts, from the descriptor's position on; nothing for a pipe or a
+/// compressed file. Takes nothing from the input.
+Outcome<std::optional<ByteRange>> splittable_extent(const std::string& path);
+
+/// The 1-based line number of a byte of a file: for messages about a row of a range. Reads the file up to
+/// there.
+Outcome<std::uint64_t> line_number_at(const std::string& path, std::uint64_t offset);
+
 /// Bytes in memory, handed out in pieces of the given sizes (the last size repeats; none: all at once).
 std::unique_ptr<ByteSource> memory_bytes(std::string bytes, std::vector<std::size_t> pieces = {});
+
+enum class Compression : std::uint8_t { none, gzip, zstd };
+
+/// What the first bytes of a file say; nothing while more of them are needed. No throw, no allocation.
+std::optional<Compression> compression_of(std::string_view first_bytes, bool no_more) noexcept;
 
 /// The same bytes, decompressed while they come if they begin as gzip or zstd; any number of members or
 /// frames. A truncated or damaged one is refused after everything before it was handed out.

@@ -95,8 +95,4 @@ Outcome<Input> open_input(std::unique_ptr<ByteSource> source, InputSettings sett
 /// refuses to go on.
 Outcome<std::vector<ByteRange>> split_input(const std::string& path, std::size_t parts);
 
-/// The 1-based line number of a byte of a file: for messages about a row of a range. Reads the file up to
-/// there.
-Outcome<std::uint64_t> line_number_at(const std::string& path, std::uint64_t offset);
-
 }  // namespace mixstream

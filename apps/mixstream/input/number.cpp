@@ -4,21 +4,13 @@
 #include <charconv>
 #include <limits>
 
+#include "input/text.hpp"
+
 namespace mixstream {
 namespace {
 
 bool is_digit(char c) noexcept {
   return static_cast<unsigned char>(c - '0') <= 9;
-}
-
-bool is_blank(char c) noexcept {
-  return c == ' ' || c == '\t';
-}
-
-std::string_view without_blanks(std::string_view text) noexcept {
-  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
-  return text;
 }
 
 bool same_word(std::string_view text, std::string_view lower) noexcept {

@@ -1,6 +1,8 @@
 // What a row reader hands out: the rows that are there now, and the rows that were refused between them.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -34,12 +36,26 @@ inline constexpr std::size_t row_fault_count = 9;
 /// The stable name of a fault, such as "ragged". No throw, no allocation.
 const char* name_of(RowFault fault) noexcept;
 
+/// The first bytes of a text, copied.
+class Excerpt {
+ public:
+  Excerpt() = default;
+  Excerpt(std::string_view text) noexcept : size_(std::min(text.size(), bytes_.size())) {
+    std::copy_n(text.data(), size_, bytes_.data());
+  }
+  std::string_view view() const noexcept { return {bytes_.data(), size_}; }
+
+ private:
+  std::array<char, 40> bytes_{};
+  std::size_t size_ = 0;
+};
+
 struct RefusedRow {
   RowFault fault{};
   RowPlace place;
   std::size_t rows_before = 0;  ///< accepted rows of this batch that came before it
   std::string_view column;      ///< the column at fault, or empty
-  std::string_view excerpt;     ///< the offending text, at most 40 bytes of it; may hold any byte
+  Excerpt excerpt;              ///< the beginning of the offending text; may hold any byte
   std::size_t fields = 0;       ///< ragged: fields found
   std::size_t expected = 0;     ///< ragged: fields expected
 };
