@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "mixstream/refinement/labels.hpp"
 #include "mixstream/refinement/least_squares.hpp"
+#include "mixstream/refinement/matching.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 using namespace mixstream;

@@ -9,7 +9,7 @@
 #include <stdexcept>
 
 #include "mixstream/refinement/em.hpp"
-#include "mixstream/refinement/labels.hpp"
+#include "mixstream/refinement/matching.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 using namespace mixstream;

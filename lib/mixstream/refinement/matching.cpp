@@ -1,4 +1,4 @@
-#include "mixstream/refinement/labels.hpp"
+#include "mixstream/refinement/matching.hpp"
 
 #include <algorithm>
 #include <cmath>
