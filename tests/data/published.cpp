@@ -82,6 +82,7 @@ TEST_CASE(
   const Mixture published =
       mixture_of({0.754921, 0.245079}, {8.678987, -0.023344, 1.415150, 0.676596}, 2.0493, 0.8094);
   CHECK(fit.converged);
+  CHECK(fit.iterations == 10);  // as published
   check_near(fit.mixture, published, 0.5e-6, 0.5e-4);
   CHECK(std::abs(28.0 * fit.mean_log_likelihood + 66.93977) <= 0.5e-5);
 }
