@@ -1,67 +1,132 @@
 #include "mixstream/refinement/matching.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace mixstream {
 namespace {
 
-double squared_distance(std::span<const double> a, std::span<const double> b) {
+constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+constexpr double too_far = 1e300;  // stands for every distance that overflows
+
+double squared_distance(std::span<const double> left, std::span<const double> right,
+                        std::span<const double> metric) noexcept {
+  const std::size_t d = left.size();
   double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return sum;
+  for (std::size_t i = 0; i < d; ++i) {
+    const double difference = left[i] - right[i];
+    if (metric.empty()) {
+      sum += difference * difference;
+      continue;
+    }
+    for (std::size_t j = 0; j < d; ++j) sum += difference * metric[i * d + j] * (left[j] - right[j]);
+  }
+  return sum < too_far ? std::max(sum, 0.0) : too_far;  // NaN included
 }
+
+/// Least-cost assignment of rows to columns (the Hungarian method): rows join one at a time, each along the
+/// shortest path of reassignments, measured in costs less the prices of rows and columns.
+class Assignment {
+ public:
+  Assignment(std::vector<double> costs, std::size_t size)
+      : costs_(std::move(costs)),
+        size_(size),
+        row_price_(size, 0.0),
+        column_price_(size, 0.0),
+        row_of_(size, nobody) {}
+
+  /// The row that each column goes to.
+  std::vector<std::size_t> solve() {
+    for (std::size_t row = 0; row < size_; ++row) join(row);
+    return row_of_;
+  }
+
+ private:
+  void join(std::size_t new_row) {
+    std::vector<double> distance(size_, std::numeric_limits<double>::infinity());
+    std::vector<std::size_t> came_from(size_, nobody);  // the column before on the path
+    std::vector<char> settled(size_, 0);
+    std::size_t row = new_row;
+    std::size_t column = nobody;
+    double reached = 0.0;
+    while (true) {
+      for (std::size_t j = 0; j < size_; ++j) {
+        if (settled[j] != 0) continue;
+        const double through = reached + costs_[row * size_ + j] - row_price_[row] - column_price_[j];
+        if (through < distance[j]) {
+          distance[j] = through;
+          came_from[j] = column;
+        }
+      }
+      column = nearest_open(distance, settled);
+      reached = distance[column];
+      settled[column] = 1;
+      if (row_of_[column] == nobody) break;
+      row = row_of_[column];
+    }
+    update_prices(new_row, distance, settled, reached);
+    for (std::size_t before = came_from[column]; before != nobody; before = came_from[column]) {
+      row_of_[column] = row_of_[before];
+      column = before;
+    }
+    row_of_[column] = new_row;
+  }
+
+  std::size_t nearest_open(const std::vector<double>& distance, const std::vector<char>& settled) const {
+    std::size_t best = nobody;
+    for (std::size_t j = 0; j < size_; ++j) {
+      if (settled[j] == 0 && (best == nobody || distance[j] < distance[best])) best = j;
+    }
+    return best;
+  }
+
+  void update_prices(std::size_t new_row, const std::vector<double>& distance,
+                     const std::vector<char>& settled, double reached) {
+    row_price_[new_row] += reached;
+    for (std::size_t j = 0; j < size_; ++j) {
+      if (settled[j] == 0 || row_of_[j] == nobody) continue;
+      row_price_[row_of_[j]] += reached - distance[j];
+      column_price_[j] -= reached - distance[j];
+    }
+  }
+
+  std::vector<double> costs_;
+  std::size_t size_;
+  std::vector<double> row_price_;
+  std::vector<double> column_price_;
+  std::vector<std::size_t> row_of_;
+};
 
 }  // namespace
 
-// The assignment problem by shortest augmenting paths. `owner[c]` is the reference component that candidate c
-// is given to; position k is a stand-in candidate from which every search begins. Prices keep all reduced
-// costs at zero or more, so that each search is a shortest path with non-negative lengths.
-std::vector<std::size_t> matching_order(const Mixture& reference, const Mixture& mixture) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  const std::size_t k = reference.component_count();
-  std::vector<std::size_t> owner(k + 1, k);
-  std::vector<double> owner_price(k + 1, 0.0);
-  std::vector<double> price(k + 1, 0.0);
-  for (std::size_t h = 0; h < k; ++h) {
-    std::vector<double> length(k, infinity);
-    std::vector<std::size_t> previous(k, k);
-    std::vector<bool> done(k + 1, false);
-    std::size_t at = k;
-    owner[k] = h;
-    while (owner[at] < k) {
-      done[at] = true;
-      const std::size_t component = owner[at];
-      std::size_t next = k;
-      double shortest = infinity;
-      for (std::size_t c = 0; c < k; ++c) {
-        if (done[c]) continue;
-        const double reduced =
-            squared_distance(reference.law(component), mixture.law(c)) - owner_price[component] - price[c];
-        if (reduced < length[c]) {
-          length[c] = reduced;
-          previous[c] = at;
-        }
-        if (next == k || length[c] < shortest) {
-          shortest = length[c];
-          next = c;
-        }
-      }
-      for (std::size_t c = 0; c <= k; ++c) {
-        if (done[c]) {
-          owner_price[owner[c]] += shortest;
-          price[c] -= shortest;
-        } else {
-          length[c] -= shortest;
-        }
-      }
-      at = next;
+std::vector<std::size_t> matching_order(const Mixture& reference, const Mixture& mixture,
+                                        std::span<const double> metric) {
+  const std::size_t wanted = reference.component_count();
+  const std::size_t given = mixture.component_count();
+  const std::size_t size = std::max(wanted, given);
+  std::vector<double> costs(size * size, 0.0);  // a missing partner costs nothing
+  for (std::size_t g = 0; g < given; ++g) {
+    for (std::size_t r = 0; r < wanted; ++r) {
+      costs[g * size + r] = squared_distance(reference.law(r), mixture.law(g), metric);
     }
-    for (; at != k; at = previous[at]) owner[at] = owner[previous[at]];
   }
-  std::vector<std::size_t> order(k);
-  for (std::size_t c = 0; c < k; ++c) order[owner[c]] = c;
+  std::vector<std::size_t> order = Assignment(std::move(costs), size).solve();
+  std::erase_if(order, [&](std::size_t component) { return component >= given; });
   return order;
+}
+
+double coefficient_error(const Mixture& truth, const Mixture& mixture) {
+  if (truth.component_count() != mixture.component_count() || truth.feature_count != mixture.feature_count) {
+    throw std::invalid_argument("the error of coefficients needs mixtures of the same shape");
+  }
+  const std::vector<std::size_t> order = matching_order(truth, mixture);
+  double sum = 0.0;
+  for (std::size_t h = 0; h < order.size(); ++h) {
+    sum += squared_distance(truth.law(h), mixture.law(order[h]), {});
+  }
+  return std::sqrt(sum);
 }
 
 }  // namespace mixstream
