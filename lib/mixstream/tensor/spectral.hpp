@@ -14,6 +14,7 @@
 #include "mixstream/mixture.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/outcome.hpp"
+#include "mixstream/regression/nuclear.hpp"
 
 namespace mixstream {
 
@@ -49,19 +50,6 @@ enum class SpectralWarning {
   not_converged,        ///< an iteration reached its cap
 };
 const char* name_of(SpectralWarning warning) noexcept;
-
-/// How a regression by ADMM went.
-struct NuclearFit {
-  std::vector<double> coefficients;  ///< cvec(M_p), raw coordinates
-  double penalty = 0;                ///< lambda_p
-  double objective = 0;              ///< lambda |M|_* + 1/2 m'Sigma m - m'target
-  double primal_residual = 0;        ///< |X - Z| / |Z|
-  double dual_residual = 0;          ///< rho |Z - last Z| / |dual|
-  int iterations = 0;
-  bool converged = false;
-  std::vector<double> dual;  ///< the unfolding D in lambda d|M|_*, -fold(D) = gradient of the smooth part
-  double step = 0;           ///< rho at the end; with `dual` the warm start of the next solve
-};
 
 struct SpectralFit {
   Mixture mixture;
@@ -100,5 +88,22 @@ class SpectralWorkspace {
 /// constant. `warm`: the last fit of the same stream.
 Outcome<SpectralFit> rank_start(const MomentTensor& tensor, int components, const SpectralSettings& settings,
                                 SpectralWorkspace& workspace, const SpectralFit* warm = nullptr);
+
+/// The paper's Algorithm 1: M1 by least squares, M2 and M3 by nuclear-norm regression, whitening, robust
+/// tensor power method, un-whitening. Needs k <= d, and Sigma_2 and Sigma_3 regular unless allow_singular. An
+/// unknown noise variance is one more coefficient, and refused where x holds a constant.
+Outcome<SpectralFit> paper_estimate(const MomentTensor& tensor, int components,
+                                    const SpectralSettings& settings, SpectralWorkspace& workspace,
+                                    const SpectralFit* warm = nullptr);
+
+/// Three independent parts of the stream, one for each regression, as the paper's analysis wants.
+struct MomentParts {
+  const MomentTensor& first;
+  const MomentTensor& second;
+  const MomentTensor& third;
+};
+Outcome<SpectralFit> paper_estimate(const MomentParts& parts, int components,
+                                    const SpectralSettings& settings, SpectralWorkspace& workspace,
+                                    const SpectralFit* warm = nullptr);
 
 }  // namespace mixstream

@@ -1,6 +1,7 @@
 // What a SpectralWorkspace holds. For the .cpp files of this folder.
 #pragma once
 
+#include "mixstream/regression/nuclear.hpp"
 #include "mixstream/regression/rank.hpp"
 #include "mixstream/tensor/spectral.hpp"
 
@@ -8,8 +9,9 @@ namespace mixstream {
 
 struct SpectralWorkspace::Content {
   RankWorkspace rank;
+  NuclearWorkspace nuclear;
   RankFit rank_fit;
-  DenseMatrix lifted;     ///< L, N(d, 3) x N(k-1, 3)
+  DenseMatrix lifted;     ///< L, N(d, 3) x N(k-1, 3); N(k, 3) in the paper's method
   DenseMatrix products;   ///< Sigma_3 L
   DenseMatrix core_gram;  ///< L' Sigma_3 L
   ScaledEigen core_system;
