@@ -51,4 +51,24 @@ struct RefinedFit {
   int iterations = 0;     ///< Levenberg-Marquardt steps of this refinement
 };
 
+struct RefineSettings {
+  NoiseModel noise = NoiseModel::shared;
+  int first_starts = 8;                       ///< given ones, filled up with random ones
+  int more_starts = 12;                       ///< random ones, when none of the first is accepted
+  int warm_iterations = 100;                  ///< of EM on the sample, for every start
+  std::size_t warm_rows = 1250;               ///< rows of the sample that EM begins with
+  std::size_t largest_condition_count = 750;  ///< poorer sets of conditions are chosen where d is large
+  bool fall_back = true;                      ///< to q <= 3 when only J complains: noise may not be Gaussian
+  std::uint64_t seed = 1;                     ///< of the random starts
+};
+
+/// Refines from the previous fit, when there is one, and takes the result when it is accepted. Otherwise
+/// warms all starts by EM on the sample, refines in the order of the sample's likelihood, and takes the first
+/// that is accepted; the best of those tried when none is. Tensor and sample in the same coordinates; under
+/// NoiseModel::known every start carries the known variances. Refuses when there are fewer conditions than
+/// parameters, no rows, or nothing finite to say.
+Outcome<RefinedFit> refine(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
+                           std::span<const Mixture> starts, const RefineSettings& settings,
+                           const Mixture* previous = nullptr);
+
 }  // namespace mixstream
