@@ -113,6 +113,28 @@ ParsedNumber convert(const Decimal& decimal, std::string_view text) noexcept {
 
 }  // namespace
 
+const char* digits::parse_long(const char* at, bool negative, double& value) noexcept {
+  const std::uint32_t marks = non_digits(at) | non_digits(at + 16) << 16;
+  const auto whole = static_cast<unsigned>(std::countr_zero(marks));
+  const auto length = static_cast<unsigned>(std::countr_zero(marks & (marks - 1)));
+  if (whole - 1 > 7 || length == 32 || at[whole] != '.') return nullptr;
+  const unsigned fraction = length - whole - 1;
+  if (fraction < 8 || whole + fraction > 19) return nullptr;
+  const char* const point = at + whole;
+  const char* const end = at + length;
+  std::uint64_t all = value_of(at, whole) * integer_tens[fraction] + value_of_eight(load_eight(end - 8));
+  if (fraction > 16) {
+    all += value_of_eight(load_eight(end - 16)) * integer_tens[8] +
+           value_of(point + 1, fraction - 16) * integer_tens[16];
+  } else if (fraction > 8) {
+    all += value_of(point + 1, fraction - 8) * integer_tens[8];
+  }
+  double magnitude;
+  if (!nearest_double(all, -static_cast<int>(fraction), magnitude)) return nullptr;
+  value = with_sign(magnitude, negative);
+  return end;
+}
+
 ParsedNumber parse_number(std::string_view text) noexcept {
   text = without_blanks(text);
   std::string_view magnitude = text;

@@ -43,18 +43,15 @@ inline std::uint64_t load_eight(const char* at) noexcept {
   return word ^ 0x3030303030303030;  // '0'..'9' become 0..9
 }
 
-/// Bit i is set where at[i] is not a digit, i < 32.
+/// Bit i is set where at[i] is not a digit, i < 16.
 inline std::uint32_t non_digits(const char* at) noexcept {
 #if defined(__SSE2__)
-  const auto sixteen = [](const char* from) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    const __m128i moved = _mm_add_epi8(bytes, _mm_set1_epi8(0x80 - 0x30));  // '0'..'9' become -128..-119
-    return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpgt_epi8(moved, _mm_set1_epi8(-119))));
-  };
-  return sixteen(at) | sixteen(at + 16) << 16;
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  const __m128i moved = _mm_add_epi8(bytes, _mm_set1_epi8(0x80 - 0x30));  // '0'..'9' become -128..-119
+  return 0xFFFF ^ static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmplt_epi8(moved, _mm_set1_epi8(-118))));
 #else
   std::uint32_t marks = 0;
-  for (int i = 0; i < 32; ++i) {
+  for (int i = 0; i < 16; ++i) {
     if (static_cast<unsigned char>(at[i] - '0') > 9) marks |= std::uint32_t{1} << i;
   }
   return marks;
@@ -86,6 +83,13 @@ inline constexpr std::array<double, 23> exact_tens{1e0,  1e1,  1e2,  1e3,  1e4, 
                                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 inline constexpr std::uint64_t exact_integers = std::uint64_t{1} << 53;
 
+inline double with_sign(double magnitude, bool negative) noexcept {
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | std::uint64_t{negative} << 63);
+}
+
+/// parse_plain behind the sign, for up to 31 bytes and 19 digits.
+const char* parse_long(const char* at, bool negative, double& value) noexcept;
+
 }  // namespace digits
 
 /// The common case, fast: an optional minus, 1 to 8 digits, and perhaps a point with 1 to 18 more, 19 digits
@@ -96,36 +100,22 @@ inline const char* parse_plain(const char* at, double& value) noexcept {
   const bool negative = *at == '-';
   at += negative;
   const std::uint32_t marks = non_digits(at);
+  const std::uint32_t behind_first = marks & (marks - 1);
+  if (behind_first == 0) return parse_long(at, negative, value);
   const auto whole = static_cast<unsigned>(std::countr_zero(marks));
   if (whole - 1 > 7) return nullptr;
   const std::uint64_t integer = value_of(at, whole);
-  const std::uint64_t sign = std::uint64_t{negative} << 63;
   if (at[whole] != '.') {
-    value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(static_cast<double>(integer)) | sign);
+    value = with_sign(static_cast<double>(integer), negative);
     return at + whole;
   }
-  const auto length = static_cast<unsigned>(std::countr_zero(marks & (marks - 1)));
+  const auto length = static_cast<unsigned>(std::countr_zero(behind_first));
   const unsigned fraction = length - whole - 1;
-  if (length > 31 || fraction == 0 || whole + fraction > 19) return nullptr;
-  const char* const point = at + whole;
-  const char* const end = at + length;
-  double magnitude;
-  if (fraction <= 8) {
-    const std::uint64_t all = integer * integer_tens[fraction] + value_of(point + 1, fraction);
-    if (all > exact_integers) return nullptr;
-    magnitude = static_cast<double>(all) / exact_tens[fraction];  // both exact: one rounding
-  } else {
-    std::uint64_t all = integer * integer_tens[fraction] + value_of_eight(load_eight(end - 8));
-    if (fraction <= 16) {
-      all += value_of(point + 1, fraction - 8) * integer_tens[8];
-    } else {
-      all += value_of_eight(load_eight(end - 16)) * integer_tens[8] +
-             value_of(point + 1, fraction - 16) * integer_tens[16];
-    }
-    if (!nearest_double(all, -static_cast<int>(fraction), magnitude)) return nullptr;
-  }
-  value = std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) | sign);
-  return end;
+  if (fraction - 1 > 7) return fraction == 0 ? nullptr : parse_long(at, negative, value);
+  const std::uint64_t all = integer * integer_tens[fraction] + value_of(at + whole + 1, fraction);
+  value = with_sign(static_cast<double>(all) / exact_tens[fraction],
+                    negative);  // 14 digits at most: one rounding
+  return at + length;
 }
 
 }  // namespace mixstream
