@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace mixstream {
@@ -35,6 +36,11 @@ class ByteWriter {
   void put_text(std::string_view text) {
     put(static_cast<std::uint32_t>(text.size()));
     put(std::as_bytes(std::span(text)));
+  }
+
+  /// Writes a value over what stands at `place`.
+  void put_at(std::size_t place, std::uint64_t value) {
+    for (std::size_t i = 0; i < 8; ++i) bytes_[place + i] = static_cast<std::byte>((value >> (8 * i)) & 0xff);
   }
 
   std::size_t size() const noexcept { return bytes_.size(); }

@@ -31,15 +31,22 @@ Refusal damaged(const std::string& what) {
   return {Reason::bad_snapshot, "the state is damaged: " + what};
 }
 
-void put_section(ByteWriter& out, std::uint32_t type, std::span<const std::byte> payload) {
+/// A section whose length is known only when it is written.
+template <class Write>
+void put_section(ByteWriter& out, std::uint32_t type, Write write) {
   out.put(type);
   out.put(std::uint32_t{0});
-  out.put(static_cast<std::uint64_t>(payload.size()));
-  out.put(payload);
+  out.put(std::uint64_t{0});
+  const std::size_t begin = out.size();
+  write();
+  out.put_at(begin - 8, out.size() - begin);
 }
 
-bool all_finite(std::span<const double> values) {
-  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+// A sound state stays below this with room for all rows to come.
+constexpr double largest_sum = 1e300;
+
+bool all_within(std::span<const double> values, double limit) {
+  return std::ranges::all_of(values, [limit](double value) { return std::abs(value) <= limit; });
 }
 
 }  // namespace
@@ -47,8 +54,7 @@ bool all_finite(std::span<const double> values) {
 /// Writes and reads the private parts of a state, section by section.
 class StateCodec {
  public:
-  static Bytes settings(const StateSettings& s) {
-    ByteWriter out;
+  static void settings(ByteWriter& out, const StateSettings& s) {
     out.put(static_cast<std::uint32_t>(s.layout.feature_count));
     out.put(static_cast<std::uint32_t>(s.layout.constant_feature + 1));
     out.put(static_cast<std::uint32_t>(s.memory.kind));
@@ -59,7 +65,6 @@ class StateCodec {
     out.put(s.seed);
     out.put_text(s.feature_map);
     out.put_text(s.response);
-    return std::move(out).take();
   }
 
   static Outcome<StateSettings> settings(ByteReader in, std::uint64_t memory_budget) {
@@ -76,54 +81,60 @@ class StateCodec {
     s.response = in.take_text();
     s.memory_budget = memory_budget;
     if (!in.ok() || !in.at_end()) return damaged("the settings are cut short");
-    if (feature_count > 1024 || constant > feature_count || kind > 3 || panes > 4096)
+    if (feature_count > largest_variable_count || constant > feature_count || kind > 3 || panes > 1024 ||
+        !std::isfinite(s.memory.length)) {
       return damaged("impossible settings");
+    }
     s.layout = {static_cast<int>(feature_count), static_cast<int>(constant) - 1};
     s.memory.kind = static_cast<Memory::Kind>(kind);
     s.memory.panes = static_cast<int>(panes);
     return s;
   }
 
-  static Bytes progress(const MomentState& s) {
-    ByteWriter out;
+  static void progress(ByteWriter& out, const MomentState& s) {
+    out.put(static_cast<std::uint32_t>(row_verdict_count));
     for (const std::uint64_t count : s.verdicts_) out.put(count);
     for (const std::uint64_t number : {s.source_, s.position_, s.filed_, s.rows_in_pane_}) out.put(number);
     out.put(static_cast<std::uint32_t>(s.active_));
     out.put(static_cast<std::uint32_t>(s.pilot_fixed_));
-    out.put(s.forgetting_.reference());
-    out.put(s.forgetting_.latest());
-    out.put(static_cast<std::uint32_t>(s.forgetting_.started()));
+    out.put(s.forgetting_.clock().reference);
+    out.put(s.forgetting_.clock().latest);
+    out.put(s.forgetting_.clock().suspicions);
+    out.put(static_cast<std::uint32_t>(s.forgetting_.clock().started));
     out.put(std::span<const double>(s.pilot_.shift));
     out.put(std::span<const double>(s.pilot_.scale));
-    return std::move(out).take();
   }
 
   static Verdict progress(ByteReader in, MomentState& s) {
+    if (in.take<std::uint32_t>() != row_verdict_count) return damaged("impossible progress");
     for (std::uint64_t& count : s.verdicts_) count = in.take<std::uint64_t>();
     for (std::uint64_t* number : {&s.source_, &s.position_, &s.filed_, &s.rows_in_pane_})
       *number = in.take<std::uint64_t>();
     s.active_ = in.take<std::uint32_t>();
     const auto fixed = in.take<std::uint32_t>();
-    const double reference = in.take_double();
-    const double latest = in.take_double();
+    Forgetting::Clock clock;
+    clock.reference = in.take_double();
+    clock.latest = in.take_double();
+    clock.suspicions = in.take<std::uint32_t>();
     const auto started = in.take<std::uint32_t>();
+    clock.started = started != 0;
     in.take(s.pilot_.shift);
     in.take(s.pilot_.scale);
     if (!in.ok() || !in.at_end()) return damaged("the progress is cut short");
-    const bool positive = std::ranges::all_of(s.pilot_.scale, [](double scale) { return scale > 0.0; });
-    const bool sound = s.active_ < s.panes_.size() && fixed <= 1 && started <= 1 &&
-                       std::isfinite(reference) && std::isfinite(latest) && all_finite(s.pilot_.shift) &&
-                       all_finite(s.pilot_.scale) && positive && s.pilot_.shift[0] == 0.0 &&
-                       s.pilot_.scale[0] == 1.0;
+    s.forgetting_.restore(clock);
+    const double growth = s.forgetting_.growth_now();
+    const bool sound = s.active_ < s.panes_.size() && s.rows_in_pane_ <= s.rows_of_a_pane_ && fixed <= 1 &&
+                       started <= 1 && std::isfinite(clock.reference) && std::isfinite(clock.latest) &&
+                       clock.suspicions < Forgetting::enough_rows && growth >= 0.5 && growth <= 0x1p66 &&
+                       is_sound(s.pilot_, s.settings_.layout);
     if (!sound) return damaged("impossible progress");
-    s.forgetting_.restore(reference, latest, started != 0);
     s.use_pilot();
     s.pilot_fixed_ = fixed != 0;
+    s.begin_source(s.source_, s.position_);
     return std::monostate{};
   }
 
-  static Bytes first_block(const MomentState& s) {
-    ByteWriter out;
+  static void first_block(ByteWriter& out, const MomentState& s) {
     const MomentState::FirstBlock& block = s.first_block_;
     out.put(static_cast<std::uint64_t>(block.size()));
     out.put(std::span<const double>(block.rows.features));
@@ -131,7 +142,6 @@ class StateCodec {
     out.put(std::span<const double>(block.rows.weights));
     out.put(std::span<const double>(block.times));
     for (const std::uint64_t hash : block.hashes) out.put(hash);
-    return std::move(out).take();
   }
 
   static Verdict first_block(ByteReader in, MomentState& s) {
@@ -152,8 +162,7 @@ class StateCodec {
     return std::monostate{};
   }
 
-  static Bytes pane(const Pane& pane) {
-    ByteWriter out;
+  static void pane(ByteWriter& out, const Pane& pane) {
     for (const BinMoments& bin : pane.bins) put_bin(out, bin);
     out.put(static_cast<std::uint64_t>(pane.reservoir.entries().size()));
     for (const Reservoir::Entry& entry : pane.reservoir.entries()) {
@@ -163,12 +172,12 @@ class StateCodec {
       out.put(static_cast<std::uint32_t>(entry.bin));
       out.put(pane.reservoir.values(entry));
     }
-    return std::move(out).take();
   }
 
-  static Verdict pane(ByteReader in, Pane& pane) {
+  static Verdict pane(ByteReader in, const MomentState& s, Pane& pane) {
     for (BinMoments& bin : pane.bins) {
       if (!take_bin(in, bin)) return damaged("a tensor is cut short or not sound");
+      if (bin.rows > 0 && !s.pilot_fixed_) return damaged("there are moments without a pilot");
     }
     const auto rows = in.take<std::uint64_t>();
     std::vector<double> values(pane.reservoir.feature_count() + 1);
@@ -183,7 +192,7 @@ class StateCodec {
       const auto bin = in.take<std::uint32_t>();
       in.take(values);
       entry.bin = static_cast<std::uint8_t>(bin);
-      if (bin >= bin_count || !pane.reservoir.restore(entry, values))
+      if (bin >= bin_count || !is_row(values, s) || !pane.reservoir.restore(entry, values))
         return damaged("a row of the sample is not sound");
     }
     return std::monostate{};
@@ -194,6 +203,12 @@ class StateCodec {
   static const std::vector<Pane>& panes(const MomentState& state) { return state.panes_; }
 
  private:
+  /// Whether features and response could have been accepted.
+  static bool is_row(std::span<const double> values, const MomentState& s) {
+    const Row row{values.first(values.size() - 1), values.back()};
+    return check(row, row.features.size(), s.settings_.layout.constant_feature) == RowVerdict::accepted;
+  }
+
   static void put_bin(ByteWriter& out, const BinMoments& bin) {
     out.put(bin.rows);
     if (bin.rows == 0) return;
@@ -216,15 +231,17 @@ class StateCodec {
     in.take(bin.sums);
     in.take(bin.compensation);
     const auto pending = in.take<std::uint32_t>();
-    const bool sound = in.ok() && std::isfinite(bin.weight_squares) && bin.weight_squares >= 0.0 &&
-                       all_finite(bin.sums) && all_finite(bin.compensation) &&
+    const bool sound = in.ok() && bin.weight_squares >= 0.0 && bin.weight_squares <= largest_sum &&
+                       all_within(bin.sums, largest_sum) && all_within(bin.compensation, largest_sum) &&
                        pending < bin.pending.capacity() && pending <= bin.rows;
     if (!sound) return false;
     std::vector<double> z(bin.pending.variables());
     for (std::uint32_t row = 0; row < pending; ++row) {
       in.take(z);
       const double weight = in.take_double();
-      if (!in.ok() || !all_finite(z) || z[0] != 1.0 || !std::isfinite(weight) || weight < 0.0) return false;
+      const bool fits = in.ok() && z[0] == 1.0 && all_within(z, largest_variable) && weight >= 0.0 &&
+                        weight <= 0x1p66 * largest_weight;
+      if (!fits) return false;
       bin.pending.append(z.data(), weight);
     }
     return true;
@@ -232,18 +249,21 @@ class StateCodec {
 };
 
 Bytes encode(const MomentState& state, std::span<const Section> guests) {
-  ByteWriter body;
-  put_section(body, settings_section, StateCodec::settings(state.settings()));
-  put_section(body, progress_section, StateCodec::progress(state));
-  put_section(body, first_block_section, StateCodec::first_block(state));
-  for (const Pane& pane : StateCodec::panes(state)) put_section(body, pane_section, StateCodec::pane(pane));
-  for (const Section& guest : guests) put_section(body, guest.type, guest.bytes);
   ByteWriter out;
   out.put(magic);
   out.put(state_version);
   out.put(std::uint32_t{0});
-  out.put(static_cast<std::uint64_t>(header_size + body.size() + checksum_size));
-  out.put(body.written());
+  out.put(std::uint64_t{0});  // the length, once it is known
+  put_section(out, settings_section, [&] { StateCodec::settings(out, state.settings()); });
+  put_section(out, progress_section, [&] { StateCodec::progress(out, state); });
+  put_section(out, first_block_section, [&] { StateCodec::first_block(out, state); });
+  for (const Pane& pane : StateCodec::panes(state)) {
+    put_section(out, pane_section, [&] { StateCodec::pane(out, pane); });
+  }
+  for (const Section& guest : guests) {
+    put_section(out, guest.type, [&] { out.put(std::span<const std::byte>(guest.bytes)); });
+  }
+  out.put_at(header_size - 8, out.size() + checksum_size);
   out.put(checksum(out.written()));
   return std::move(out).take();
 }
@@ -300,7 +320,7 @@ Verdict read_state_sections(ByteReader& in, MomentState& state) {
     const ByteReader payload(section->payload);
     const Verdict verdict = number == 0   ? StateCodec::progress(payload, state)
                             : number == 1 ? StateCodec::first_block(payload, state)
-                                          : StateCodec::pane(payload, panes[number - 2]);
+                                          : StateCodec::pane(payload, state, panes[number - 2]);
     if (!verdict) return verdict;
   }
   return std::monostate{};

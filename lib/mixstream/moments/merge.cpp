@@ -39,42 +39,67 @@ Verdict MomentState::may_merge(const MomentState& other, MergeAs as) const {
 
 Verdict MomentState::merge(const MomentState& other, MergeAs as) {
   if (Verdict verdict = may_merge(other, as); !verdict) return verdict;
-  const bool keeps_order =
-      settings_.memory.kind != Memory::Kind::everything;  // raw rows would enter as new ones
-  MomentState merged = keeps_order && !pilot_fixed_ ? settled() : *this;
-  MomentState more = keeps_order && !other.pilot_fixed_ ? other.settled() : other;
-  if (!more.pilot_fixed_) {
-    more.verdicts_[0] -= more.first_block_.size();  // they are counted as they enter
-    merged.take(more.first_block_);
-  } else if (!merged.pilot_fixed_) {
-    const FirstBlock mine = merged.first_block_;
-    merged.first_block_.clear();
-    merged.verdicts_[0] -= mine.size();
-    merged.pilot_ = more.pilot_;
-    merged.use_pilot();
-    merged.add_panes(more, as);
-    merged.take(mine);
+  MomentState merged = *this;
+  if (other.is_fresh()) {
+    merged.add_verdicts(other.verdicts_);
+  } else if (is_fresh()) {
+    merged = other;
+    merged.settings_.seed = settings_.seed;
+    merged.settings_.memory_budget = settings_.memory_budget;
+    merged.begin_source(source_, position_);
+    merged.add_verdicts(verdicts_);
   } else {
-    const Pilot target = more.row_count() > merged.row_count() ? more.pilot_ : merged.pilot_;
-    more.bring_to(target);
-    merged.bring_to(target);
-    merged.add_panes(more, as);
+    merged.join(other, as);
   }
   if (!merged.finite()) {
     return Refusal{Reason::numerical,
                    "the merged moments would overflow: the states' scales are too far apart"};
   }
-  for (std::size_t v = 0; v < row_verdict_count; ++v) merged.verdicts_[v] += more.verdicts_[v];
   *this = std::move(merged);
   return std::monostate{};
 }
 
+/// Nothing has come and no pilot was given: merging such a state changes nothing but counts of refusals.
+bool MomentState::is_fresh() const noexcept {
+  return !pilot_fixed_ && first_block_.size() == 0;
+}
+
+void MomentState::join(MomentState other, MergeAs as) {
+  if (settings_.memory.kind != Memory::Kind::everything) {  // raw rows would enter as new ones
+    settle();
+    other.settle();
+  }
+  if (!other.pilot_fixed_) {
+    take(other.first_block_);
+    other.verdicts_[0] -= other.first_block_.size();  // counted as they entered
+  } else if (!pilot_fixed_) {
+    const FirstBlock mine = first_block_;
+    first_block_.clear();
+    verdicts_[0] -= mine.size();
+    pilot_ = other.pilot_;
+    use_pilot();
+    add_panes(other, as);
+    take(mine);
+  } else {
+    const Pilot target = other.row_count() > row_count() ? other.pilot_ : pilot_;
+    other.bring_to(target);
+    bring_to(target);
+    add_panes(other, as);
+  }
+  add_verdicts(other.verdicts_);
+}
+
+/// Enters raw rows and counts them.
 void MomentState::take(const FirstBlock& block) noexcept {
   for (std::size_t i = 0; i < block.size(); ++i) {
-    Row row = block.rows.row(i);
-    row.time = block.times[i];
-    enter(row, block.hashes[i]);
+    const Row row = block.row(i);
+    const RowVerdict verdict = pilot_fixed_ ? file(row, block.hashes[i]) : keep(row, block.hashes[i]);
+    ++verdicts_[static_cast<std::size_t>(verdict)];
   }
+}
+
+void MomentState::add_verdicts(const VerdictCounts& verdicts) noexcept {
+  for (std::size_t v = 0; v < row_verdict_count; ++v) verdicts_[v] += verdicts[v];
 }
 
 void MomentState::bring_to(const Pilot& pilot) {
@@ -88,14 +113,14 @@ void MomentState::bring_to(const Pilot& pilot) {
 
 /// Makes the two clocks comparable; returns what the other's weights must be multiplied by.
 double MomentState::align_clocks(const MomentState& other, MergeAs as) noexcept {
-  if (!settings_.memory.forgets() || !other.forgetting_.started()) return 1.0;
-  if (!forgetting_.started()) {
+  if (!settings_.memory.forgets() || !other.forgetting_.clock().started) return 1.0;
+  if (!forgetting_.clock().started) {
     forgetting_ = other.forgetting_;
     filed_ = other.filed_;
     return 1.0;
   }
   if (as == MergeAs::independent_streams) return forgetting_.growth_now() / other.forgetting_.growth_now();
-  if (const double factor = forgetting_.advance(other.forgetting_.latest()); factor != 1.0) {
+  if (const double factor = forgetting_.advance(other.forgetting_.clock().latest); factor != 1.0) {
     for (Pane& pane : panes_) pane.scale(factor);
   }
   return forgetting_.factor_from(other.forgetting_);

@@ -19,23 +19,13 @@ Pane::Pane(const BlockKernel& kernel, std::size_t reservoir_rows, std::size_t fe
     : bins{BinMoments(kernel), BinMoments(kernel), BinMoments(kernel), BinMoments(kernel)},
       reservoir(reservoir_rows, feature_count) {}
 
-void Pane::put(std::span<const double> variables, double weight, std::uint8_t bin, const BlockKernel& kernel,
-               double* workspace) noexcept {
-  BinMoments& target = bins[bin];
-  target.pending.append(variables.data(), weight);
-  ++target.rows;
-  target.weight_squares += weight * weight;
-  if (!target.pending.full()) return;
-  kernel.accumulate(target.pending, workspace, target.sums.data(), target.compensation.data());
-  target.pending.clear();
+void BinMoments::fold(const BlockKernel& kernel, double* workspace) noexcept {
+  kernel.accumulate(pending, workspace, sums.data(), compensation.data());
+  pending.clear();
 }
 
 void Pane::flush(const BlockKernel& kernel, double* workspace) noexcept {
-  for (BinMoments& bin : bins) {
-    if (bin.pending.rows() == 0) continue;
-    kernel.accumulate(bin.pending, workspace, bin.sums.data(), bin.compensation.data());
-    bin.pending.clear();
-  }
+  for (BinMoments& bin : bins) bin.fold(kernel, workspace);
 }
 
 void Pane::scale(double factor) noexcept {
@@ -84,7 +74,8 @@ void Pane::change_coordinates(const Packing& packing, const Pilot& from, const P
 bool Pane::finite() const noexcept {
   const auto sound = [](double value) { return std::isfinite(value); };
   return std::ranges::all_of(bins, [&](const BinMoments& bin) {
-    return std::ranges::all_of(bin.sums, sound) && std::ranges::all_of(bin.compensation, sound);
+    return sound(bin.weight_squares) && std::ranges::all_of(bin.sums, sound) &&
+           std::ranges::all_of(bin.compensation, sound);
   });
 }
 

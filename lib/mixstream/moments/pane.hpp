@@ -43,6 +43,8 @@ struct BinMoments {
 
   explicit BinMoments(const BlockKernel& kernel);
   double weight() const noexcept;  ///< sum of w, pending ones included
+  /// Folds the pending rows into the sums. No throw, no allocation.
+  void fold(const BlockKernel& kernel, double* workspace) noexcept;
   friend bool operator==(const BinMoments&, const BinMoments&) = default;
 };
 
@@ -53,9 +55,15 @@ struct Pane {
   Pane(const BlockKernel& kernel, std::size_t reservoir_rows, std::size_t feature_count);
 
   /// Files a row. No throw, no allocation; at most one block is folded in.
-  void put(std::span<const double> variables, double weight, std::uint8_t bin, const BlockKernel& kernel,
-           double* workspace) noexcept;
-  /// Folds the pending rows in. No throw, no allocation.
+  void put(const double* variables, double weight, std::uint8_t bin, const BlockKernel& kernel,
+           double* workspace) noexcept {
+    BinMoments& target = bins[bin];
+    target.pending.append(variables, weight);
+    ++target.rows;
+    target.weight_squares += weight * weight;
+    if (target.pending.full()) target.fold(kernel, workspace);
+  }
+  /// Folds the pending rows of every bin in. No throw, no allocation.
   void flush(const BlockKernel& kernel, double* workspace) noexcept;
   /// Multiplies every weight by a power of two: exact. No throw, no allocation.
   void scale(double factor) noexcept;

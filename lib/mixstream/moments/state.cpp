@@ -7,15 +7,16 @@
 namespace mixstream {
 namespace {
 
-// In pilot units: (1e40)^6, times the largest weight, growth and number of rows, stays below 1e308.
-constexpr double largest_variable = 1e40;
-
-std::size_t pane_count(const Memory& memory) {
-  return memory.kind == Memory::Kind::window_rows ? static_cast<std::size_t>(memory.panes) : 1;
+std::uint64_t rows_of_a_pane(const Memory& memory) {
+  return memory.kind == Memory::Kind::window_rows
+             ? static_cast<std::uint64_t>(std::ceil(memory.length / memory.panes))
+             : 0;
 }
 
-std::uint64_t rows_per_pane(const Memory& memory) {
-  return static_cast<std::uint64_t>(std::ceil(memory.length / memory.panes));
+/// As many panes as the window needs: fewer than asked for where its length does not divide evenly.
+std::size_t pane_count(const Memory& memory) {
+  if (memory.kind != Memory::Kind::window_rows) return 1;
+  return static_cast<std::size_t>(std::ceil(memory.length / static_cast<double>(rows_of_a_pane(memory))));
 }
 
 Refusal bad_settings(std::string text) {
@@ -24,9 +25,10 @@ Refusal bad_settings(std::string text) {
 
 Verdict check_memory(const Memory& memory) {
   if (memory.kind == Memory::Kind::everything) return std::monostate{};
-  if (!(memory.length > 0.0) || memory.length > 1e15)
-    return bad_settings("a half-life or window must be above 0 and at most 1e15");
+  if (!(memory.length >= 1e-9 && memory.length <= 1e15))
+    return bad_settings("a half-life or window must lie between 1e-9 and 1e15");
   if (memory.kind != Memory::Kind::window_rows) return std::monostate{};
+  if (memory.length != std::floor(memory.length)) return bad_settings("a window is a whole number of rows");
   if (memory.panes < 2 || memory.panes > 1024) return bad_settings("a window has 2 to 1024 panes");
   if (memory.length < memory.panes)
     return bad_settings("a window needs at least one row a pane: make it longer or use fewer panes");
@@ -40,9 +42,10 @@ Verdict check_settings(const StateSettings& settings) {
     return bad_settings("a row needs at least one feature, and the constant must be one of them");
   }
   if (layout.feature_count > largest_variable_count || layout.variables() > largest_variable_count) {
-    return Refusal{Reason::too_large, "features and response make " + std::to_string(layout.variables()) +
-                                          " variables; at most " + std::to_string(largest_variable_count) +
-                                          " are supported"};
+    return Refusal{Reason::too_large, std::to_string(layout.feature_count) +
+                                          " features are too many: with constant and response at most " +
+                                          std::to_string(largest_variable_count) +
+                                          " variables are supported"};
   }
   if (settings.reservoir_rows < 1 || settings.reservoir_rows > 10'000'000)
     return bad_settings("the sample holds 1 to 10,000,000 rows");
@@ -90,6 +93,8 @@ MomentState::MomentState(const StateSettings& settings)
       inverse_scale_(pilot_.scale),
       feature_of_variable_(pilot_.scale.size()),
       forgetting_(settings.memory.forgets() ? settings.memory.length : 0.0),
+      source_hash_(source_hash(settings.seed, source_)),
+      rows_of_a_pane_(rows_of_a_pane(settings.memory)),
       workspace_(kernel_->workspace_size()),
       variables_(pilot_.scale.size(), 1.0),
       scratch_(settings.pilot_rows) {
@@ -111,7 +116,17 @@ MomentState::FirstBlock::FirstBlock(std::size_t capacity, std::size_t feature_co
 
 MomentState::FirstBlock::FirstBlock(const FirstBlock& other)
     : FirstBlock(other.hashes.capacity(), other.rows.feature_count) {
-  *this = other;
+  for (std::size_t i = 0; i < other.size(); ++i) add(other.row(i), other.hashes[i]);
+}
+
+MomentState::FirstBlock& MomentState::FirstBlock::operator=(const FirstBlock& other) {
+  return *this = FirstBlock(other);
+}
+
+Row MomentState::FirstBlock::row(std::size_t i) const noexcept {
+  Row row = rows.row(i);
+  row.time = times[i];
+  return row;
 }
 
 void MomentState::FirstBlock::add(const Row& row, std::uint64_t hash) {
@@ -129,28 +144,24 @@ void MomentState::FirstBlock::clear() noexcept {
 }
 
 RowVerdict MomentState::absorb(const Row& row) noexcept {
-  const RowVerdict verdict =
+  const std::uint64_t hash = row_hash(source_hash_, position_++);
+  RowVerdict verdict =
       check(row, static_cast<std::size_t>(settings_.layout.feature_count), settings_.layout.constant_feature);
-  const std::uint64_t position = position_++;
-  if (verdict == RowVerdict::accepted) return enter(row, row_hash(settings_.seed, source_, position));
+  if (verdict == RowVerdict::accepted) verdict = pilot_fixed_ ? file(row, hash) : keep(row, hash);
   ++verdicts_[static_cast<std::size_t>(verdict)];
   return verdict;
 }
 
-/// Takes a sound row, into the first block or into its bin, and counts it.
-RowVerdict MomentState::enter(const Row& row, std::uint64_t hash) noexcept {
-  RowVerdict verdict = RowVerdict::accepted;
-  if (pilot_fixed_)
-    verdict = file(row, hash);
-  else
-    first_block_.add(row, hash);
-  ++verdicts_[static_cast<std::size_t>(verdict)];
-  if (!pilot_fixed_ && first_block_.size() == settings_.pilot_rows) end_first_block();
-  return verdict;
+/// Takes a sound row into the first block, and ends the block when it is full.
+RowVerdict MomentState::keep(const Row& row, std::uint64_t hash) noexcept {
+  first_block_.add(row, hash);
+  if (first_block_.size() < settings_.pilot_rows) return RowVerdict::accepted;
+  return end_first_block();
 }
 
 void MomentState::begin_source(std::uint64_t source, std::uint64_t position) noexcept {
   source_ = source;
+  source_hash_ = source_hash(settings_.seed, source);
   position_ = position;
 }
 
@@ -160,29 +171,35 @@ Verdict MomentState::set_pilot(const Pilot& pilot) {
   if (pilot.scale.size() != pilot_.scale.size() || pilot.shift.size() != pilot_.shift.size()) {
     return Refusal{Reason::wrong_shape, "the pilot needs one shift and one scale for every variable"};
   }
-  const bool sound = std::ranges::all_of(pilot.scale, [](double s) { return s > 0.0 && std::isfinite(s); }) &&
-                     std::ranges::all_of(pilot.shift, [](double s) { return std::isfinite(s); }) &&
-                     pilot.scale[0] == 1.0 && pilot.shift[0] == 0.0;
-  if (!sound)
-    return bad_settings("a pilot has finite shifts and positive scales, and leaves variable 0 alone");
+  if (!is_sound(pilot, settings_.layout)) {
+    return bad_settings(
+        "a pilot has powers of two from 2^-160 to 2^160 as scales, shifts only beside a constant, and leaves "
+        "variable 0 alone");
+  }
   pilot_ = pilot;
   use_pilot();
   return std::monostate{};
 }
 
-/// Fixes the pilot from the rows kept so far and files them. A row that turns out too large is refused now.
-void MomentState::end_first_block() noexcept {
+/// Fixes the pilot from the rows kept so far and files them; returns the last one's verdict. A row whose time
+/// is not believed moves from the accepted to its own count.
+RowVerdict MomentState::end_first_block() noexcept {
   find_pilot(first_block_.rows, settings_.layout, scratch_, pilot_);
   use_pilot();
-  for (std::size_t i = 0; i < first_block_.hashes.size(); ++i) {
-    Row row = first_block_.rows.row(i);
-    row.time = first_block_.times[i];
-    const RowVerdict verdict = file(row, first_block_.hashes[i]);
-    if (verdict == RowVerdict::accepted) continue;
+  if (settings_.memory.kind == Memory::Kind::half_life_seconds && first_block_.size() > 0) {
+    const std::span<double> times = std::span(scratch_).first(first_block_.size());
+    std::ranges::copy(first_block_.times, times.begin());
+    forgetting_.start(quantile(times, 0.5));  // not the first: it may be wrong
+  }
+  RowVerdict verdict = RowVerdict::accepted;
+  for (std::size_t i = 0; i < first_block_.size(); ++i) {
+    verdict = file(first_block_.row(i), first_block_.hashes[i]);
+    if (i + 1 == first_block_.size() || verdict == RowVerdict::accepted) continue;
     --verdicts_[0];
     ++verdicts_[static_cast<std::size_t>(verdict)];
   }
   first_block_.clear();
+  return verdict;
 }
 
 void MomentState::use_pilot() noexcept {
@@ -200,26 +217,37 @@ RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
     largest = std::max(largest, std::abs(variables_[j]));
   }
   if (largest > largest_variable) return RowVerdict::too_large;
-  const double weight = settings_.memory.forgets() ? grown_weight(row) : row.weight;
-  if (settings_.memory.kind == Memory::Kind::window_rows) make_room_in_window();
+  double weight = row.weight;
+  switch (settings_.memory.kind) {
+    case Memory::Kind::everything:
+      break;
+    case Memory::Kind::half_life_rows:
+      weight *= growth_at(static_cast<double>(filed_));
+      break;
+    case Memory::Kind::half_life_seconds:
+      if (!forgetting_.believes(row.time)) return RowVerdict::clock_jump;
+      weight *= growth_at(row.time);
+      break;
+    case Memory::Kind::window_rows:
+      make_room_in_window();
+      break;
+  }
   const std::uint8_t bin = bin_of(largest);
   Pane& pane = panes_[active_];
-  pane.put(variables_, weight, bin, *kernel_, workspace_.data());
+  pane.put(variables_.data(), weight, bin, *kernel_, workspace_.data());
   pane.reservoir.offer(row, hash, weight, bin);
   ++filed_;
   return RowVerdict::accepted;
 }
 
-double MomentState::grown_weight(const Row& row) noexcept {
-  const bool by_rows = settings_.memory.kind == Memory::Kind::half_life_rows;
-  const double clock = by_rows ? static_cast<double>(filed_) : row.time;
+double MomentState::growth_at(double clock) noexcept {
   if (const double factor = forgetting_.advance(clock); factor != 1.0) panes_[active_].scale(factor);
-  return row.weight * forgetting_.growth(clock);
+  return forgetting_.growth(clock);
 }
 
 /// When the active pane is full, the oldest one is emptied and takes its place.
 void MomentState::make_room_in_window() noexcept {
-  if (rows_in_pane_++ < rows_per_pane(settings_.memory)) return;
+  if (rows_in_pane_++ < rows_of_a_pane_) return;
   panes_[active_].flush(*kernel_, workspace_.data());
   active_ = (active_ + 1) % panes_.size();
   panes_[active_].clear();
@@ -230,10 +258,18 @@ void MomentState::flush() noexcept {
   for (Pane& pane : panes_) pane.flush(*kernel_, workspace_.data());
 }
 
+/// Ends the first block as if it were full.
+void MomentState::settle() noexcept {
+  if (pilot_fixed_) return;
+  const RowVerdict last = end_first_block();
+  if (last == RowVerdict::accepted) return;
+  --verdicts_[0];
+  ++verdicts_[static_cast<std::size_t>(last)];
+}
+
 MomentState MomentState::settled() const {
   MomentState copy = *this;
-  if (!copy.pilot_fixed_) copy.end_first_block();
-  copy.flush();
+  copy.settle();
   return copy;
 }
 

@@ -92,27 +92,32 @@ class MomentState {
 
     FirstBlock(std::size_t capacity, std::size_t feature_count);
     FirstBlock(const FirstBlock& other);  // a copy has the same room
-    FirstBlock& operator=(const FirstBlock& other) = default;
+    FirstBlock& operator=(const FirstBlock& other);
     FirstBlock(FirstBlock&& other) noexcept = default;
     FirstBlock& operator=(FirstBlock&& other) noexcept = default;
     ~FirstBlock() = default;
 
     std::size_t size() const noexcept { return hashes.size(); }
+    Row row(std::size_t i) const noexcept;
     void add(const Row& row, std::uint64_t hash);
     void clear() noexcept;
     friend bool operator==(const FirstBlock&, const FirstBlock&) = default;
   };
 
   explicit MomentState(const StateSettings& settings);
-  void end_first_block() noexcept;
+  RowVerdict keep(const Row& row, std::uint64_t hash) noexcept;
+  RowVerdict end_first_block() noexcept;
   void use_pilot() noexcept;
   RowVerdict file(const Row& row, std::uint64_t hash) noexcept;
-  double grown_weight(const Row& row) noexcept;
+  double growth_at(double clock) noexcept;
   void make_room_in_window() noexcept;
+  void settle() noexcept;
   MomentState settled() const;
   Verdict may_merge(const MomentState& other, MergeAs as) const;
+  bool is_fresh() const noexcept;
+  void join(MomentState other, MergeAs as);
   void take(const FirstBlock& block) noexcept;
-  RowVerdict enter(const Row& row, std::uint64_t hash) noexcept;
+  void add_verdicts(const VerdictCounts& verdicts) noexcept;
   void bring_to(const Pilot& pilot);
   double align_clocks(const MomentState& other, MergeAs as) noexcept;
   void add_panes(MomentState& other, MergeAs as) noexcept;
@@ -130,9 +135,11 @@ class MomentState {
   Forgetting forgetting_;
   VerdictCounts verdicts_{};
   std::uint64_t source_ = 0;
+  std::uint64_t source_hash_;
   std::uint64_t position_ = 0;  // of the next row in its source
   std::uint64_t filed_ = 0;     // rows put into panes: the clock of a half-life in rows
   std::uint64_t rows_in_pane_ = 0;
+  std::uint64_t rows_of_a_pane_;
   std::size_t active_ = 0;  // the pane that rows enter
   AlignedDoubles workspace_;
   std::vector<double> variables_;  // z of the row at hand

@@ -39,7 +39,8 @@ bool write_all(int descriptor, std::span<const std::byte> content) {
   while (!content.empty()) {
     const ssize_t written = ::write(descriptor, content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
+    if (written == 0) errno = EIO;  // else this would never end
+    if (written <= 0) return false;
     content = content.subspan(static_cast<std::size_t>(written));
   }
   return true;
@@ -73,7 +74,7 @@ Verdict write_file(const std::string& path, std::span<const std::byte> content) 
 }
 
 Outcome<Bytes> read_file(const std::string& path, std::uint64_t largest) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // do not wait for a pipe
   struct stat status {};
   if (!file.open() || ::fstat(file.number(), &status) != 0) return refused("open", path);
   if (!S_ISREG(status.st_mode)) return Refusal{Reason::input_output, "'" + path + "' is not a file"};

@@ -10,8 +10,10 @@
 
 namespace mixstream {
 
-/// Replaces the file's content. When this refuses, the old content stands. The temporary file `path`.tmp lies
-/// in the same folder; one left by a crash is replaced. Blocks for two fsyncs.
+/// Replaces the file's content. When this refuses, the old content stands whole; only when the very last
+/// step, the sync of the folder, failed, the new content may stand instead. The temporary file `path`.tmp
+/// lies in the same folder; one left by a crash is replaced, so one process writes a path. Blocks for two
+/// fsyncs.
 Verdict write_file(const std::string& path, std::span<const std::byte> content);
 
 /// The whole file; refuses files larger than `largest` before allocating.

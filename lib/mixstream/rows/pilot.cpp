@@ -6,28 +6,45 @@
 namespace mixstream {
 namespace {
 
+/// The power of two nearest on the logarithmic scale, between the bounds; 1 for zero.
 double power_of_two_near(double value) {
-  return value > 0.0 && std::isfinite(value) ? std::exp2(std::round(std::log2(value))) : 1.0;
+  if (value == 0.0) return 1.0;
+  return std::clamp(std::exp2(std::round(std::log2(value))), smallest_scale, largest_scale);
 }
 
-/// The value below which `share` of the sorted numbers lie.
-double quantile(std::span<double> numbers, double share) {
+/// A typical distance from zero: the 95th percentile, or the largest where most are zero; never so small that
+/// the largest would lie beyond the bound on variables.
+double typical_size(std::span<double> distances) {
+  const double typical = quantile(distances, 0.95);
+  const double largest = *std::ranges::max_element(distances);
+  return typical > 0.0 ? std::max(typical, 2.0 * largest / largest_variable) : largest;
+}
+
+}  // namespace
+
+double quantile(std::span<double> numbers, double share) noexcept {
   const auto rank = static_cast<std::size_t>(share * static_cast<double>(numbers.size() - 1) + 0.5);
   std::ranges::nth_element(numbers, numbers.begin() + static_cast<std::ptrdiff_t>(rank));
   return numbers[rank];
 }
 
-/// A typical distance from zero: the 95th percentile, or the largest where most are zero.
-double typical_size(std::span<double> distances) {
-  const double typical = quantile(distances, 0.95);
-  return typical > 0.0 ? typical : *std::ranges::max_element(distances);
-}
-
-}  // namespace
-
 Pilot Pilot::identity(int variables) {
   return {std::vector<double>(static_cast<std::size_t>(variables), 0.0),
           std::vector<double>(static_cast<std::size_t>(variables), 1.0)};
+}
+
+bool is_sound(const Pilot& pilot, const Layout& layout) noexcept {
+  const auto m = static_cast<std::size_t>(layout.variables());
+  if (pilot.scale.size() != m || pilot.shift.size() != m) return false;
+  const auto usable_scale = [](double scale) {
+    int exponent = 0;
+    return scale >= smallest_scale && scale <= largest_scale && std::frexp(scale, &exponent) == 0.5;
+  };
+  const auto usable_shift = [&](double shift) {
+    return std::abs(shift) <= 2.0 * largest_magnitude && (layout.has_constant() || shift == 0.0);
+  };
+  return pilot.scale[0] == 1.0 && pilot.shift[0] == 0.0 && std::ranges::all_of(pilot.scale, usable_scale) &&
+         std::ranges::all_of(pilot.shift, usable_shift);
 }
 
 Pilot pilot_from(const RowTable& rows, const Layout& layout) {

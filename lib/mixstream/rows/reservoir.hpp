@@ -11,13 +11,19 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/random.hpp"
 #include "mixstream/rows/row.hpp"
 #include "mixstream/rows/row_table.hpp"
 
 namespace mixstream {
 
-/// The hash that stands for one row of one source. No throw.
-std::uint64_t row_hash(std::uint64_t seed, std::uint64_t source, std::uint64_t position) noexcept;
+/// The hash that stands for one row: of (seed, source), and of that with the row's position. No throw.
+constexpr std::uint64_t source_hash(std::uint64_t seed, std::uint64_t source) noexcept {
+  return mixed_bits(seed + 0x9e3779b97f4a7c15ULL * source);
+}
+constexpr std::uint64_t row_hash(std::uint64_t source_hash, std::uint64_t position) noexcept {
+  return mixed_bits(source_hash + 0xd1b54a32d192ed03ULL * position);
+}
 
 /// The sample as the solvers use it.
 struct Sample {
@@ -40,41 +46,37 @@ class Reservoir {
 
   /// Allocates for `capacity` + 1 rows of `feature_count` features, once and for all.
   Reservoir(std::size_t capacity, std::size_t feature_count);
-  Reservoir(const Reservoir& other);  ///< a copy has the same room
-  Reservoir& operator=(const Reservoir& other) = default;
-  Reservoir(Reservoir&& other) noexcept = default;
-  Reservoir& operator=(Reservoir&& other) noexcept = default;
-  ~Reservoir() = default;
 
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t feature_count() const noexcept { return feature_count_; }
-  std::size_t size() const noexcept;  ///< rows in the sample, at most capacity()
+  std::size_t size() const noexcept { return held_ < capacity_ ? held_ : capacity_; }  ///< of the sample
 
   /// Offers a row. No throw, no allocation; one comparison mostly, log R when the row enters.
   void offer(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept {
-    if (entries_.size() > capacity_ && unit(hash) >= largest_key_ * weight) return;  // since -log(1 - u) >= u
+    if (held_ > capacity_ && unit(hash) >= threshold() * weight) return;  // since -log(1 - u) >= u
     insert(row, hash, weight, bin);
   }
 
-  /// Multiplies every weight by `factor` (and divides the keys). Rows whose weight vanishes are dropped.
+  /// Multiplies every weight by `factor` (and divides the keys). Rows whose weight vanishes are dropped. No
+  /// throw, no allocation; cost R.
   void scale_weights(double factor) noexcept;
 
   /// Offers every row of the other, weights multiplied by `factor`. No allocation. Same feature count
   /// required.
   void merge(const Reservoir& other, double factor) noexcept;
 
-  void clear() noexcept;
+  void clear() noexcept { held_ = 0; }
 
   /// The sample with weights that make it speak for all rows. `unit_weight`: the weight that now counts as
   /// one row.
   Sample sample(double unit_weight) const;
 
-  std::span<const Entry> entries() const noexcept { return entries_; }
+  std::span<const Entry> entries() const noexcept { return {entries_.data(), held_}; }
   std::span<const double> values(const Entry& entry) const noexcept {  ///< features, then the response
     return {values_.data() + entry.slot * (feature_count_ + 1), feature_count_ + 1};
   }
-  /// Puts back an entry read from a snapshot. False when it does not fit or is not a valid entry.
-  bool restore(const Entry& entry, std::span<const double> values);
+  /// Puts back an entry read from a snapshot. False when there is no room or its key or weight is not valid.
+  bool restore(const Entry& entry, std::span<const double> values) noexcept;
 
   /// Equal as samples: the same rows with the same keys, in whatever order they are held.
   friend bool operator==(const Reservoir& one, const Reservoir& two);
@@ -85,13 +87,16 @@ class Reservoir {
   }
   void insert(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept;
   void push(Entry entry, std::span<const double> features, double response) noexcept;
+  void drop_largest() noexcept;
+  double threshold() const noexcept { return entries_.front().key; }  // tau, once R + 1 rows are held
   std::vector<std::size_t> order() const;
+  auto held_end() noexcept { return entries_.begin() + static_cast<std::ptrdiff_t>(held_); }
 
   std::size_t capacity_;
   std::size_t feature_count_;
-  std::vector<Entry> entries_;  // a heap, largest key first
+  std::size_t held_ = 0;
+  std::vector<Entry> entries_;  // R + 1: a heap of those held, largest key first, then free slots
   std::vector<double> values_;  // features and response by slot
-  double largest_key_ = 0.0;
 };
 
 }  // namespace mixstream
