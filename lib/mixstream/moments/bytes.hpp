@@ -87,6 +87,7 @@ class ByteReader {
   }
 
   bool ok() const noexcept { return ok_; }
+  void fail() noexcept { ok_ = false; }  ///< the reader of a value found it impossible
   bool at_end() const noexcept { return at_ == bytes_.size(); }
   std::size_t left() const noexcept { return bytes_.size() - at_; }
 

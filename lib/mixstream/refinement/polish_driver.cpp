@@ -117,10 +117,26 @@ void PolishDriver::turn_pane() noexcept {
   if (polish_) polish_->turn_pane();
 }
 
-Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
-                                   std::uint32_t bins) {
+void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
   if (state_.next_check == 0) state_.next_check = 1;
   while (state_.next_check <= row_count) state_.next_check *= 2;
+}
+
+Verdict PolishDriver::merge(const PolishDriver& other) {
+  if (!polish_ || !other.polish_ || state_.bins != other.state_.bins) {
+    return Refusal{Reason::cannot_merge, "only two polishes of the same rows' bins can be added"};
+  }
+  if (Verdict verdict = polish_->merge(*other.polish_); !verdict) return verdict;
+  drift_->restart();
+  state_.rows += other.state_.rows;
+  state_.next_check = std::max(state_.next_check, other.state_.next_check);
+  for (std::size_t bin = 0; bin < largest_bin_count; ++bin) state_.entered[bin] += other.state_.entered[bin];
+  return std::monostate{};
+}
+
+Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
+                                   std::uint32_t bins) {
+  skip_check(row_count);
   if (!refined.accepted) return polish_ ? Reconciled::kept : Reconciled::not_started;
   const bool had_one = polish_.has_value();
   if (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample)) {

@@ -79,6 +79,11 @@ class PolishDriver {
 
   /// Whether a refined fit is due: by row count only, so that a resumed run asks where a continuous one did.
   bool should_check(std::uint64_t row_count) const noexcept { return row_count >= state_.next_check; }
+  std::uint64_t next_check() const noexcept { return state_.next_check; }  ///< the row count it is due at
+  void skip_check(std::uint64_t row_count) noexcept;  ///< there is no fit to hold it against: ask again later
+
+  /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
+  Verdict merge(const PolishDriver& other);
 
   /// Holds the polish against a fit refined from the moments of all rows so far, `row_count` of them; the
   /// sample and the bins are those of the fit. A polish that holds rows of a bin now left out begins anew.

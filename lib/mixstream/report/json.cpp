@@ -8,8 +8,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+Json number(const std::optional<double>& value) {
+  return value ? number(*value) : Json(nullptr);
+}
 
 Json numbers(const std::vector<double>& values) {
   Json list = Json::array();
@@ -22,7 +26,8 @@ Json component_json(const ComponentReport& component) {
   json["weight"] = number(component.weight);
   json["weight_se"] = number(component.weight_error);
   json["coefficients"] = numbers(component.coefficients);
-  json["coefficients_se"] = component.coefficient_errors.empty() ? Json(nullptr) : numbers(component.coefficient_errors);
+  json["coefficients_se"] =
+      component.coefficient_errors.empty() ? Json(nullptr) : numbers(component.coefficient_errors);
   json["noise_variance"] = number(component.noise_variance);
   json["noise_variance_se"] = number(component.noise_variance_error);
   return json;
@@ -49,7 +54,8 @@ Json identifiability_json(const Identifiability& identifiability) {
     json["smallest_eigenvalues"].push_back(number(power.smallest_eigenvalue));
     json["kappa"].push_back(number(power.convexity));
     json["lambda_asked"].push_back(number(power.penalty_asked));
-    for (const Dependence& dependence : power.dependences) json["dependent_features"].push_back(dependence.monomials);
+    for (const Dependence& dependence : power.dependences)
+      json["dependent_features"].push_back(dependence.monomials);
   }
   return json;
 }
@@ -108,7 +114,8 @@ std::string to_json(const Report& report) {
   json["features"] = report.features;
   json["response"] = report.response;
   json["components"] = Json::array();
-  for (const ComponentReport& component : report.components) json["components"].push_back(component_json(component));
+  for (const ComponentReport& component : report.components)
+    json["components"].push_back(component_json(component));
   json["noise_variance"] = shared_noise(report);
   json["noise_source"] = report.noise_source;
   json["method"] = name_of(report.method);
@@ -126,11 +133,17 @@ std::string to_json(const Report& report) {
   if (report.spectral) json["spectral"] = spectral_json(*report.spectral);
   if (!report.candidates.empty()) {
     json["candidates"] = Json::array();
-    for (const Candidate& candidate : report.candidates) json["candidates"].push_back(candidate_json(candidate));
+    for (const Candidate& candidate : report.candidates)
+      json["candidates"].push_back(candidate_json(candidate));
   }
   if (!report.drift.empty()) {
     json["drift"] = Json::array();
-    for (const DriftEvent& event : report.drift) json["drift"].push_back({{"row", event.row}, {"size", number(event.size)}});
+    for (const DriftEvent& event : report.drift) {
+      json["drift"].push_back({{"row", event.row},
+                               {"sign", name_of(event.sign)},
+                               {"deviations", number(event.deviations)},
+                               {"nats_per_row", number(event.nats_per_row)}});
+    }
   }
   json["seconds"] = {{"ingest", number(report.ingest_seconds)}, {"solve", number(report.solve_seconds)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -144,15 +157,17 @@ Outcome<FittedLaws> laws_from_json(std::string_view line) {
     const Json json = Json::parse(line);
     if (json.at("schema") != 1) return refuse("its schema is not 1");
     FittedLaws laws{empty_mixture(json.at("components").size(), json.at("features").size()),
-                    json.at("features").get<std::vector<std::string>>(), json.at("response").get<std::string>(),
-                    json.value("group", std::string())};
-    if (laws.mixture.component_count() == 0) return refuse("it holds no components (status " + json.value("status", "") + ")");
+                    json.at("features").get<std::vector<std::string>>(),
+                    json.at("response").get<std::string>(), json.value("group", std::string())};
+    if (laws.mixture.component_count() == 0)
+      return refuse("it holds no components (status " + json.value("status", "") + ")");
     for (std::size_t h = 0; h < laws.mixture.component_count(); ++h) {
       const Json& component = json.at("components")[h];
       laws.mixture.weights[h] = component.at("weight").get<double>();
       laws.mixture.noise_variances[h] = component.at("noise_variance").get<double>();
       const auto coefficients = component.at("coefficients").get<std::vector<double>>();
-      if (coefficients.size() != laws.features.size()) return refuse("a law has not one coefficient for each feature");
+      if (coefficients.size() != laws.features.size())
+        return refuse("a law has not one coefficient for each feature");
       std::copy(coefficients.begin(), coefficients.end(), laws.mixture.law(h).begin());
     }
     return laws;

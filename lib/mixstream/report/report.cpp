@@ -6,31 +6,44 @@ namespace mixstream {
 
 const char* name_of(FitMethod method) noexcept {
   switch (method) {
-    case FitMethod::standard: return "default";
-    case FitMethod::paper: return "paper";
-    case FitMethod::em: return "em";
+    case FitMethod::standard:
+      return "default";
+    case FitMethod::paper:
+      return "paper";
+    case FitMethod::em:
+      return "em";
   }
   return "unknown";
 }
 
 const char* name_of(FitStage stage) noexcept {
   switch (stage) {
-    case FitStage::none: return "none";
-    case FitStage::spectral: return "spectral";
-    case FitStage::refined: return "refined";
-    case FitStage::polished: return "polished";
-    case FitStage::em: return "em";
+    case FitStage::none:
+      return "none";
+    case FitStage::spectral:
+      return "spectral";
+    case FitStage::refined:
+      return "refined";
+    case FitStage::polished:
+      return "polished";
+    case FitStage::em:
+      return "em";
   }
   return "unknown";
 }
 
 const char* name_of(FitStatus status) noexcept {
   switch (status) {
-    case FitStatus::ok: return "ok";
-    case FitStatus::poor_fit: return "poor_fit";
-    case FitStatus::not_identifiable: return "not_identifiable";
-    case FitStatus::too_few_rows: return "too_few_rows";
-    case FitStatus::lost_component: return "lost_component";
+    case FitStatus::ok:
+      return "ok";
+    case FitStatus::poor_fit:
+      return "poor_fit";
+    case FitStatus::not_identifiable:
+      return "not_identifiable";
+    case FitStatus::too_few_rows:
+      return "too_few_rows";
+    case FitStatus::lost_component:
+      return "lost_component";
   }
   return "unknown";
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mixstream/mixture.hpp"
+#include "mixstream/refinement/drift.hpp"
 #include "mixstream/regression/identifiability.hpp"
 #include "mixstream/tensor/spectral.hpp"
 
@@ -51,12 +52,6 @@ struct Candidate {
   bool chosen = false;
 };
 
-/// A change in the stream.
-struct DriftEvent {
-  std::uint64_t row = 0;  ///< when it was noticed
-  double size = 0.0;      ///< in standard deviations
-};
-
 struct Report {
   bool final = false;
   std::string group;  ///< of `--group`; empty: one model for all rows
@@ -71,10 +66,10 @@ struct Report {
   FitMethod method = FitMethod::standard;
   FitStage stage = FitStage::none;
   FitStatus status = FitStatus::too_few_rows;
-  std::string words;  ///< the verdict in one or two sentences: what is wrong and what to do
-  std::uint64_t set_aside = 0;              ///< rows of tail bins that stayed out of the fit
-  std::optional<double> log_likelihood;     ///< mean per row, on the sample
-  std::optional<double> bic;                ///< per row, on the sample
+  std::string words;            ///< the verdict in one or two sentences: what is wrong and what to do
+  std::uint64_t set_aside = 0;  ///< rows of tail bins that stayed out of the fit
+  std::optional<double> log_likelihood;  ///< mean per row, on the sample
+  std::optional<double> bic;             ///< per row, on the sample
   std::optional<MomentTest> moment_test;
   Identifiability identifiability;
   std::optional<SpectralFit> spectral;  ///< regressions and warnings, where they were run
