@@ -64,6 +64,25 @@ TEST_CASE("starts on the rows' scale find laws in any units, and every start is 
   }
 }
 
+TEST_CASE("starts scatter about the least-squares law by as much as y does") {
+  const RowTable rows = far_units(500, 3);
+  const RowBlocks blocks(rows);
+  const LeastSquares common = least_squares(blocks);
+  Random random(8);
+  double mean = 0.0;
+  double squares = 0.0;
+  for (int i = 0; i < 2000; ++i) {
+    const Mixture start = random_em_start(blocks, 1, random);
+    const Row row = rows.row(static_cast<std::size_t>(i) % rows.size());
+    const double gap =
+        (start.law(0)[0] - common.law[0]) + (start.law(0)[1] - common.law[1]) * row.features[1];
+    mean += gap / 2000.0;
+    squares += gap * gap / 2000.0;
+  }
+  CHECK(std::abs(mean) < 0.1 * std::sqrt(common.noise_variance));
+  CHECK(squares == doctest::Approx(common.noise_variance).epsilon(0.15));
+}
+
 TEST_CASE("the same seed gives the same search") {
   const RowTable rows = far_units(300, 1);
   const EmSearch left = best_of_random_starts(rows, 2, 5, 42).value();
@@ -114,6 +133,14 @@ TEST_CASE("a more likely spurious optimum is told, and not chosen") {
   CHECK(alone.best_is_spurious);
   CHECK(alone.best.mixture == alone.spurious->mixture);
   CHECK_FALSE(best_of_starts(rows, std::vector<Mixture>{honest}, settings).value().spurious);
+  // Without iterations a start is its own fit: this one is spurious, but too unlikely to be worth telling.
+  const Mixture unlikely{2, {0.9, 0.1}, {0.0, 0.0, 3.0, 0.5}, {1e4, 1e-4}};
+  const EmSearch weak = best_of_starts(rows, std::vector<Mixture>{honest, unlikely},
+                                       {.noise = NoiseModel::known, .max_iterations = 0})
+                            .value();
+  CHECK(weak.starts[1].spurious);
+  CHECK(weak.starts[1].mean_log_likelihood < weak.best.mean_log_likelihood);
+  CHECK_FALSE(weak.spurious);
 }
 
 TEST_CASE("no components, no starts and too few rows are refused by name") {

@@ -74,6 +74,16 @@ TEST_CASE("with steps 1/t and one law, stepwise EM is least squares over all row
         doctest::Approx(batch.mixture.noise_variances[0]).epsilon(0.05));
 }
 
+TEST_CASE("a row of weight nine counts as nine rows") {
+  StepwiseEm stepwise(Mixture{1, {1.0}, {0.5}, {1.0}});
+  const double x[1] = {1.0};
+  for (int i = 0; i < 64 * 2000; ++i) {
+    if (i / 64 % 2 == 0) stepwise.add({x, 0.0, 1.0});
+    if (i / 64 % 2 == 1) stepwise.add({x, 1.0, 9.0});
+  }
+  CHECK(stepwise.mixture().law(0)[0] == doctest::Approx(0.9).epsilon(0.02));
+}
+
 TEST_CASE("known noise variances are not touched") {
   Simulation simulation(two_laws(4));
   StepwiseEm stepwise(simulation.truth(), {.noise = NoiseModel::known});
