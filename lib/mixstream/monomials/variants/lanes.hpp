@@ -1,0 +1,123 @@
+// A vector of `width` doubles, by the compilers' vector extension. Only for variant.cpp: everything here has
+// internal linkage, so that no code compiled for one instruction set can serve another.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__x86_64__) && MIXSTREAM_KERNEL_WIDTH > 2
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#define MIXSTREAM_INLINE __attribute__((always_inline)) static inline
+
+namespace mixstream::variants {
+namespace {
+
+constexpr int width = MIXSTREAM_KERNEL_WIDTH;
+
+#if MIXSTREAM_KERNEL_WIDTH == 1
+using Lanes = double;
+#else
+typedef double Lanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH), may_alias));
+#endif
+
+/// A vector of any width, for a few numbers at any address.
+template <int Width>
+struct Vector {
+  typedef double Type __attribute__((vector_size(8 * Width)));
+};
+template <>
+struct Vector<1> {
+  using Type = double;
+};
+
+template <int Width>
+MIXSTREAM_INLINE typename Vector<Width>::Type load_anywhere(const double* from) {
+  typename Vector<Width>::Type value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+template <int Width>
+MIXSTREAM_INLINE void store_anywhere(double* to, typename Vector<Width>::Type value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
+MIXSTREAM_INLINE Lanes load(const double* aligned) {
+  return *reinterpret_cast<const Lanes*>(aligned);
+}
+MIXSTREAM_INLINE void store(double* aligned, Lanes value) {
+  *reinterpret_cast<Lanes*>(aligned) = value;
+}
+
+/// a * b + c, fused where the instruction set has it.
+MIXSTREAM_INLINE Lanes multiply_add(Lanes a, Lanes b, Lanes c) {
+#if MIXSTREAM_KERNEL_WIDTH == 8 && defined(__AVX512F__)
+  return _mm512_fmadd_pd(a, b, c);
+#elif MIXSTREAM_KERNEL_WIDTH == 8 && defined(__FMA__)
+  const auto low = [](Lanes v) { return __builtin_shufflevector(v, v, 0, 1, 2, 3); };
+  const auto high = [](Lanes v) { return __builtin_shufflevector(v, v, 4, 5, 6, 7); };
+  return __builtin_shufflevector(_mm256_fmadd_pd(low(a), low(b), low(c)),
+                                 _mm256_fmadd_pd(high(a), high(b), high(c)), 0, 1, 2, 3, 4, 5, 6, 7);
+#elif MIXSTREAM_KERNEL_WIDTH == 4 && defined(__FMA__)
+  return _mm256_fmadd_pd(a, b, c);
+#elif MIXSTREAM_KERNEL_WIDTH == 2 && defined(__aarch64__)
+  return vfmaq_f64(c, a, b);
+#else
+  return a * b + c;
+#endif
+}
+
+/// Keeps a loaded value in its register: GCC would fold the load into each of its uses.
+MIXSTREAM_INLINE void keep_in_register([[maybe_unused]] Lanes& value) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(value));
+#elif defined(__x86_64__) && MIXSTREAM_KERNEL_WIDTH <= 4
+  asm("" : "+x"(value));
+#endif
+}
+
+// One step of the reduction below: adds lanes i and i ^ span; lanes without the bit keep a, the others b.
+#if MIXSTREAM_KERNEL_WIDTH == 2
+MIXSTREAM_INLINE Lanes fold(Lanes a, Lanes b) {
+  return __builtin_shufflevector(a, b, 0, 3) + __builtin_shufflevector(a, b, 1, 2);
+}
+#elif MIXSTREAM_KERNEL_WIDTH == 4  // by hand: GCC makes two shuffles of each, and a blend runs on more ports
+MIXSTREAM_INLINE Lanes fold_1(Lanes a, Lanes b) {
+  return Lanes(_mm256_blend_pd(a, b, 0b1010)) + Lanes(_mm256_shuffle_pd(a, b, 0b0101));
+}
+MIXSTREAM_INLINE Lanes fold_2(Lanes a, Lanes b) {
+  return Lanes(_mm256_blend_pd(a, b, 0b1100)) + Lanes(_mm256_permute2f128_pd(a, b, 0x21));
+}
+#elif MIXSTREAM_KERNEL_WIDTH == 8
+MIXSTREAM_INLINE Lanes fold_1(Lanes a, Lanes b) {
+  return __builtin_shufflevector(a, b, 0, 9, 2, 11, 4, 13, 6, 15) +
+         __builtin_shufflevector(a, b, 1, 8, 3, 10, 5, 12, 7, 14);
+}
+MIXSTREAM_INLINE Lanes fold_2(Lanes a, Lanes b) {
+  return __builtin_shufflevector(a, b, 0, 1, 10, 11, 4, 5, 14, 15) +
+         __builtin_shufflevector(a, b, 2, 3, 8, 9, 6, 7, 12, 13);
+}
+MIXSTREAM_INLINE Lanes fold_4(Lanes a, Lanes b) {
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 12, 13, 14, 15) +
+         __builtin_shufflevector(a, b, 4, 5, 6, 7, 8, 9, 10, 11);
+}
+#endif
+
+/// Lane i of the result is the sum of all lanes of parts[i].
+MIXSTREAM_INLINE Lanes sums_of(const Lanes* parts) {
+#if MIXSTREAM_KERNEL_WIDTH == 1
+  return parts[0];
+#elif MIXSTREAM_KERNEL_WIDTH == 2
+  return fold(parts[0], parts[1]);
+#elif MIXSTREAM_KERNEL_WIDTH == 4
+  return fold_2(fold_1(parts[0], parts[1]), fold_1(parts[2], parts[3]));
+#else
+  return fold_4(fold_2(fold_1(parts[0], parts[1]), fold_1(parts[2], parts[3])),
+                fold_2(fold_1(parts[4], parts[5]), fold_1(parts[6], parts[7])));
+#endif
+}
+
+}  // namespace
+}  // namespace mixstream::variants

@@ -1,0 +1,25 @@
+// The mixture as one unconstrained vector: theta = (beta_1 .. beta_k; log pi_h/pi_k for h < k; log s2 or log
+// s2_h). Under NoiseModel::known the variances are no parameters and theta ends with the log-odds.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "mixstream/mixture.hpp"
+#include "mixstream/settings.hpp"
+
+namespace mixstream {
+
+/// k d + (k - 1) + 1, k or 0.
+std::size_t parameter_count(std::size_t component_count, std::size_t feature_count,
+                            NoiseModel noise) noexcept;
+
+/// theta of a mixture. Allocates the result.
+std::vector<double> to_parameters(const Mixture& mixture, NoiseModel noise);
+
+/// The mixture of theta, into `mixture`, which holds k and d (and, under NoiseModel::known, the variances).
+/// No allocation; weights sum to one, variances are positive.
+void from_parameters(std::span<const double> parameters, NoiseModel noise, Mixture& mixture) noexcept;
+
+}  // namespace mixstream
