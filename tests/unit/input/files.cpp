@@ -8,17 +8,17 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <new>
 #include <random>
 #include <string>
 
 #include "collect.hpp"
+#include "support/allocation_count.hpp"
 
 using namespace mixstream;
 
 namespace {
 
-std::size_t allocations = 0;
+int times_asked = 0;
 
 /// A file that lives as long as this does.
 class TemporaryFile {
@@ -76,18 +76,6 @@ std::map<std::uint64_t, std::string> in_parts(const std::string& path, std::size
 }
 
 }  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  ++allocations;
-  if (void* const memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 TEST_CASE("the parts of a file together hold each row once, for any number of parts") {
   std::mt19937 random(31);
@@ -230,14 +218,13 @@ TEST_CASE("waiting for the first row can be given up") {
   const Pipe wake;
   pipe.write("a,b");
   wake.write("!");
-  int asked = 0;
   InputSettings settings;
   settings.wake_descriptor = wake.ends[0];
-  settings.on_wake = [&] { return ++asked < 3; };
+  settings.on_wake = [] { return ++times_asked < 3; };
   const auto input = open_input(pipe.path(), settings);
   REQUIRE(!input);
   CHECK(input.refusal().text.find("interrupted") != std::string::npos);
-  CHECK(asked == 3);
+  CHECK(times_asked == 3);
 }
 
 TEST_CASE("a pipe that somebody made non-blocking is waited for") {
@@ -260,14 +247,15 @@ TEST_CASE("after the first batches rows of every kind cost no allocation") {
     auto input = open_input(memory_bytes(bytes));
     auto reader = std::move(input.value()).select({.numbers = {"a", "b"}, .text = "s", .keep_lines = true});
     for (int i = 0; i < 3; ++i) REQUIRE(reader.value()->next());
-    const std::size_t before = allocations;
+    const std::size_t before = allocation_count();
     std::size_t rows = 0;
     for (;;) {
       const auto batch = reader.value()->next();
       if (batch.value().end) break;
       rows += batch.value().rows;
     }
+    const std::size_t after = allocation_count();
     CHECK(rows > 10000);
-    CHECK(allocations == before);
+    CHECK(after == before);
   }
 }
