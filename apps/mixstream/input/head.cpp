@@ -186,7 +186,7 @@ Verdict read_more(Window& window, const InputSettings& settings) {
   const auto arrival = window.more();
   if (!arrival) return arrival.refusal();
   const bool interrupted = arrival.value().bytes == 0 && !arrival.value().end;
-  if (interrupted && settings.on_wake && !settings.on_wake()) {
+  if (interrupted && settings.on_wake != nullptr && !settings.on_wake()) {
     return Refusal{Reason::input_output, "interrupted while waiting for the first row"};
   }
   return std::monostate{};

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,16 +29,16 @@ namespace mixstream {
 enum class Format : std::uint8_t { detect, csv, ndjson, f64, f32 };
 
 struct InputSettings {
-  Format format = Format::detect;   ///< detect: by the first bytes; raw rows are never guessed
-  char delimiter = 0;               ///< of CSV; 0: the most frequent of , ; tab | in the first line
-  bool header = true;               ///< CSV: the first line names the columns; else they are c1, c2, ...
-  char comment = '#';               ///< CSV: lines that begin with it are skipped; 0: none
-  std::size_t raw_width = 0;        ///< numbers per raw row (f64, f32), named c1, c2, ...
-  std::size_t max_line = 1 << 20;   ///< bytes; a longer line is refused
-  std::size_t batch_rows = 1024;    ///< most rows of one batch
-  ByteRange range{};                ///< part of a seekable, uncompressed file
-  int wake_descriptor = -1;         ///< a waiting next() returns without rows when it is readable
-  std::function<bool()> on_wake{};  ///< asked when the wait for the first row is interrupted: true waits on
+  Format format = Format::detect;  ///< detect: by the first bytes; raw rows are never guessed
+  char delimiter = 0;              ///< of CSV; 0: the most frequent of , ; tab | in the first line
+  bool header = true;              ///< CSV: the first line names the columns; else they are c1, c2, ...
+  char comment = '#';              ///< CSV: lines that begin with it are skipped; 0: none
+  std::size_t raw_width = 0;       ///< numbers per raw row (f64, f32), named c1, c2, ...
+  std::size_t max_line = 1 << 20;  ///< bytes; a longer line is refused
+  std::size_t batch_rows = 1024;   ///< most rows of one batch
+  ByteRange range{};               ///< part of a seekable, uncompressed file
+  int wake_descriptor = -1;        ///< a waiting next() returns without rows when it is readable
+  bool (*on_wake)() = nullptr;     ///< asked when the wait for the first row is interrupted: true waits on
 };
 
 /// What to read of each row.

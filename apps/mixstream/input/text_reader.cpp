@@ -62,7 +62,10 @@ const char* TextReader::drop_rest_of_line(const char* at) {
 
 const char* TextReader::refuse_line(RowFault fault, const char* at, const char* newline) {
   RefusedRow refused{fault, count_row(at), 0, {}, std::string_view{at, newline}, 0, 0};
-  if (fault == RowFault::line_too_long) refused.expected = max_line_;
+  if (fault == RowFault::line_too_long) {
+    refused.excerpt = std::string_view{at, max_line_};  // of the rest nobody knows yet how much there is
+    refused.expected = max_line_;
+  }
   builder_.refuse(refused);
   count_lines(1);
   return newline + 1;

@@ -117,8 +117,9 @@ TEST_CASE("a line beyond the limit is refused without being kept, also as the la
   CHECK(all.rows() == Rows{{1, 2}, {3, 4}});
   CHECK(all.faults() == Names{"line_too_long", "line_too_long"});
   CHECK(all.entries[2].place.line == 4);
-  CHECK(collect("a,b\n123456789,123456789\n1,234567890123456789\n1,2345678901234567890\n", settings).faults() ==
-        Names{"line_too_long"});
+  CHECK(
+      collect("a,b\n123456789,123456789\n1,234567890123456789\n1,2345678901234567890\n", settings).faults() ==
+      Names{"line_too_long"});
 }
 
 TEST_CASE("a quote that never closes costs its own line only") {
