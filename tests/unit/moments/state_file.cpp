@@ -1,11 +1,13 @@
 // write_file under faults: every call that it makes to the system can fail, fall short or be the last one
 // before a crash. The program's own open, write, ... stand before those of the C library.
+#undef _FILE_OFFSET_BITS  // it would make open another name of open64; both are defined here
 #include "mixstream/moments/state_file.hpp"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
