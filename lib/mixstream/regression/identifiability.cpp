@@ -120,10 +120,8 @@ PowerDiagnosis diagnose_power(const MomentTensor& tensor, const MomentTensor& ra
   const DenseMatrix gram = tensor.view(0, degree, degree);
   diagnosis.unknowns = gram.rows;
   if (degree == 3 && tensor.layout().feature_count > largest_diagnosed_dimension) return diagnosis;
-  ScaledEigen eigen;
-  if (!eigen.decompose(gram, rank_cutoff)) return diagnosis;
-  diagnosis.rank = eigen.rank();
-  const bool regular = eigen.null_count == 0;
+  diagnosis.rank = diagnosis.unknowns - null_count_of(gram, rank_cutoff);
+  const bool regular = diagnosis.rank == diagnosis.unknowns;
   const std::vector<double> values = whitened_eigenvalues(gram, whitening, degree);
   diagnosis.smallest_eigenvalue = regular && !values.empty() ? std::max(values.front(), 0.0) : 0.0;
   if (!regular) {

@@ -59,7 +59,7 @@ void multiply_transposed(const DenseMatrix& left, const DenseMatrix& right, Dens
 
 void multiply(const DenseMatrix& matrix, std::span<const double> vector, std::span<double> result) noexcept {
   std::ranges::fill(result, 0.0);
-  if (empty(matrix)) return;
+  if (empty(matrix) || vector.empty() || result.empty()) return;
   VectorView target = view(result);
   target = view(matrix) * view(vector);
 }
@@ -67,7 +67,7 @@ void multiply(const DenseMatrix& matrix, std::span<const double> vector, std::sp
 void multiply_transposed(const DenseMatrix& matrix, std::span<const double> vector,
                          std::span<double> result) noexcept {
   std::ranges::fill(result, 0.0);
-  if (empty(matrix)) return;
+  if (empty(matrix) || vector.empty() || result.empty()) return;
   VectorView target = view(result);
   target = blaze::trans(view(matrix)) * view(vector);
 }
@@ -119,7 +119,7 @@ bool cholesky_solve(DenseMatrix& matrix, std::span<double> solution) noexcept {
   return info == 0 && all_finite(solution);
 }
 
-bool ScaledEigen::decompose(const DenseMatrix& matrix, double cutoff) {
+void ScaledEigen::scale_from(const DenseMatrix& matrix) {
   scaled_ = matrix;
   const std::size_t n = matrix.rows;
   scale.assign(n, 1.0);
@@ -129,11 +129,27 @@ bool ScaledEigen::decompose(const DenseMatrix& matrix, double cutoff) {
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) scaled_(i, j) /= scale[i] * scale[j];
   }
-  if (!eigen.decompose(scaled_)) return false;
-  const double least = n == 0 ? 0.0 : cutoff * std::max(eigen.values.back(), 0.0);
+}
+
+void ScaledEigen::count_null(double cutoff) noexcept {
+  const double least = size() == 0 ? 0.0 : cutoff * std::max(eigen.values.back(), 0.0);
   null_count = 0;
-  while (null_count < n && eigen.values[null_count] <= least) ++null_count;
+  while (null_count < size() && eigen.values[null_count] <= least) ++null_count;
+}
+
+bool ScaledEigen::decompose(const DenseMatrix& matrix, double cutoff) {
+  scale_from(matrix);
+  if (!eigen.decompose(scaled_)) return false;
+  count_null(cutoff);
   return true;
+}
+
+std::size_t null_count_of(const DenseMatrix& matrix, double cutoff) {
+  ScaledEigen scaled;
+  scaled.scale_from(matrix);
+  if (!scaled.eigen.decompose_values(scaled.scaled_)) return matrix.rows;
+  scaled.count_null(cutoff);
+  return scaled.null_count;
 }
 
 void ScaledEigen::solve(std::span<const double> target, std::span<double> solution,

@@ -35,6 +35,7 @@ class Admm {
   NuclearWorkspace& w_;
   NuclearFit& fit_;
   double rho_ = 0.0;
+  double nuclear_norm_ = 0.0;  // of Z
 };
 
 /// The least squares solution of least norm, in w_.solution.
@@ -101,10 +102,12 @@ bool Admm::shrink(double threshold) {
     }
   }
   if (!w_.small.decompose(w_.gram)) return false;
+  nuclear_norm_ = 0.0;
   reshape(w_.gram, d, d);  // E diag(1 - threshold / sigma)_+ E'
   for (std::size_t s = 0; s < d; ++s) {
     const double singular = std::sqrt(std::max(w_.small.values[s], 0.0));
     if (singular <= threshold) continue;
+    nuclear_norm_ += singular - threshold;
     const double factor = 1.0 - threshold / singular;
     for (std::size_t i = 0; i < d; ++i) {
       for (std::size_t j = 0; j < d; ++j) {
@@ -126,7 +129,8 @@ void Admm::measure() {
   const double size = std::max({norm(w_.low_rank.values), norm(w_.smooth.values), 1e-300});
   const double force = std::max(norm(w_.multiplier.values), 1e-300);  // |D| / rho
   fit_.primal_residual = std::sqrt(gap) / size;
-  fit_.dual_residual = std::sqrt(change) / force;
+  // At rounding level Z stands still, however small the penalty and with it the dual.
+  fit_.dual_residual = std::sqrt(change) > 1e-14 * size ? std::sqrt(change) / force : 0.0;
 }
 
 /// Balances the residuals. In the last quarter rho rests, so that convergence is certain.

@@ -31,7 +31,13 @@ class RankProblem {
   double minimise(std::vector<double>& theta, int most, int& iterations);
   std::optional<double> variance_error(const std::vector<double>& theta, double rows);
 
+  /// What no V and s2 can explain of e^2: E(e^2 - its projection)^2.
+  double spread() const noexcept {
+    return std::max(system_.response_square - dot(w_.target, w_.target), 0.0);
+  }
   std::size_t equations() const noexcept { return w_.root.rows; }
+  /// Without the rotations of V's columns, which change nothing.
+  std::size_t free_unknowns() const noexcept { return unknowns() - (r_ > 0 ? r_ * (r_ - 1) / 2 : 0); }
   bool noise_unknown() const noexcept { return !known_; }
   double noise_variance(const std::vector<double>& theta) const noexcept {
     return known_ ? *known_ : theta[d_ * r_] * theta[d_ * r_];
@@ -41,6 +47,10 @@ class RankProblem {
   std::size_t unknowns() const noexcept { return d_ * r_ + (known_ ? 0 : 1); }
   void evaluate(const std::vector<double>& theta, std::vector<double>& residual, bool with_jacobian);
   bool damped_step(double damping);
+  double cost_of(const std::vector<double>& theta, const std::vector<double>& residual) const noexcept {
+    const std::span<const double> factor(theta.data(), d_ * r_);
+    return dot(residual, residual) + ridge_ * dot(factor, factor);
+  }
 
   const PowerSystem& system_;
   const FirstMoment& first_;
@@ -49,6 +59,7 @@ class RankProblem {
   std::size_t r_;
   SymmetricShape shape_;
   RankWorkspace& w_;
+  double ridge_ = 0.0;        // weight of |V|^2 where there are more unknowns than equations
   SymmetricEigen whitening_;  // of Sigma_1
   DenseMatrix factor_;
   DenseMatrix products_;
@@ -83,6 +94,7 @@ bool RankProblem::prepare() {
       w_.target[t] += eigen.eigen.vectors(at, i) * target[i] / (eigen.scale[i] * root);
     }
   }
+  if (free_unknowns() > eigen.rank()) ridge_ = 1e-4 * first_.residual_square;  // a small answer of the many
   // d(R cvec(V V'))_t / dV_aq = sum_j stacked(t a, j) V_jq
   reshape(w_.stacked, eigen.rank() * d_, d_);
   for (std::size_t t = 0; t < eigen.rank(); ++t) {
@@ -197,19 +209,23 @@ bool RankProblem::damped_step(double damping) {
 
 double RankProblem::minimise(std::vector<double>& theta, int most, int& iterations) {
   evaluate(theta, w_.residual, true);
-  double cost = dot(w_.residual, w_.residual);
+  double cost = cost_of(theta, w_.residual);
   double damping = 1e-3;
   std::vector<double> candidate(theta.size());
   for (iterations = 0; iterations < most; ++iterations) {
     multiply_transposed(w_.jacobian, w_.jacobian, w_.hessian);
     w_.gradient.resize(unknowns());
     multiply_transposed(w_.jacobian, w_.residual, w_.gradient);
+    for (std::size_t i = 0; i < d_ * r_; ++i) {
+      w_.hessian(i, i) += ridge_;
+      w_.gradient[i] += ridge_ * theta[i];
+    }
     double trial = std::numeric_limits<double>::infinity();
     for (int attempt = 0; attempt < 12; ++attempt, damping *= 5.0) {
       if (!damped_step(damping)) continue;
       for (std::size_t i = 0; i < theta.size(); ++i) candidate[i] = theta[i] - w_.step[i];
       evaluate(candidate, w_.trial_residual, false);
-      trial = dot(w_.trial_residual, w_.trial_residual);
+      trial = cost_of(candidate, w_.trial_residual);
       if (trial < cost) break;
     }
     if (!(trial < cost)) break;
@@ -229,8 +245,6 @@ std::optional<double> RankProblem::variance_error(const std::vector<double>& the
   if (known_ || !(rows > 0.0)) return std::nullopt;
   evaluate(theta, w_.residual, true);
   multiply_transposed(w_.jacobian, w_.jacobian, w_.hessian);
-  const double explained = dot(w_.target, w_.target);  // of E[e^4]
-  const double spread = std::max(system_.response_square - explained, 0.0) + dot(w_.residual, w_.residual);
   ScaledEigen information;
   if (!information.decompose(w_.hessian, 1e-10)) return std::nullopt;
   std::vector<double> unit(unknowns(), 0.0);
@@ -238,52 +252,57 @@ std::optional<double> RankProblem::variance_error(const std::vector<double>& the
   unit.back() = 1.0;
   information.solve(unit, column, w_.scratch);
   const double derivative = 2.0 * theta.back();  // s2 = root^2
-  const double variance = derivative * derivative * column.back() * spread / rows;
+  const double variance =
+      derivative * derivative * column.back() * (spread() + dot(w_.residual, w_.residual)) / rows;
   if (!std::isfinite(variance) || variance <= 0.0) return std::nullopt;
   return std::sqrt(variance);
+}
+
+/// The factor V and s2 of theta, with what the caller needs to judge them.
+RankFit fit_of(const RankProblem& problem, const std::vector<double>& theta, std::size_t d, std::size_t rank,
+               double distance, int iterations) {
+  RankFit fit;
+  fit.factor = {d, rank, {theta.begin(), theta.begin() + static_cast<std::ptrdiff_t>(d * rank)}};
+  fit.noise_variance = problem.noise_variance(theta);
+  fit.distance = distance;
+  fit.iterations = iterations;
+  fit.equations = problem.equations();
+  fit.unknowns = problem.free_unknowns();
+  return fit;
 }
 
 }  // namespace
 
 bool fit_rank(const PowerSystem& system, const FirstMoment& first, std::size_t rank,
-              const RankSettings& settings, const DenseMatrix* warm, double rows, RankWorkspace& workspace,
-              RankFit& fit) {
+              const RankSettings& settings, const RankFit* warm, RankWorkspace& workspace,
+              std::vector<RankFit>& fits) {
   const std::size_t d = first.coefficients.size();
+  fits.clear();
   RankProblem problem(system, first, rank, settings, workspace);
   if (!problem.prepare() || !problem.whiten()) return false;
   Random random(settings.seed);
-  const double unset = std::numeric_limits<double>::infinity();
-  fit.distance = unset;
   std::vector<double> theta(d * rank + (problem.noise_unknown() ? 1 : 0));
-  std::vector<double> best = theta;
-  const bool warmed = warm != nullptr && warm->values.size() == d * rank;
+  const bool warmed = warm != nullptr && warm->factor.values.size() == d * rank;
   const int starts = warmed ? std::min(2, settings.starts) : settings.starts;
   for (int start = 0; start < starts; ++start) {
     const int cold = warmed ? start - 1 : start;
     if (cold < 0) {
-      std::copy(warm->values.begin(), warm->values.end(), theta.begin());
-      if (problem.noise_unknown()) theta.back() = std::sqrt(std::max(fit.noise_variance, 0.0));
-    } else if (cold < 2) {
+      std::ranges::copy(warm->factor.values, theta.begin());
+      if (problem.noise_unknown()) theta.back() = std::sqrt(std::max(warm->noise_variance, 0.0));
+    } else if (cold == 0 || (cold == 1 && problem.noise_unknown())) {
       if (!problem.start_from_regression(cold == 0 ? 0.1 : 0.5, theta)) return false;
-      if (cold == 1 && !problem.noise_unknown()) problem.start_at_random(random, theta);
     } else {
       problem.start_at_random(random, theta);
     }
     int iterations = 0;
     const double distance = problem.minimise(theta, settings.iterations, iterations);
-    if (distance < fit.distance) {
-      fit.distance = distance;
-      fit.iterations = iterations;
-      best = theta;
-    }
+    if (!std::isfinite(distance)) continue;
+    fits.push_back(fit_of(problem, theta, d, rank, distance, iterations));
+    fits.back().noise_variance_error = problem.variance_error(theta, settings.rows);
+    fits.back().spread = problem.spread();
   }
-  if (!std::isfinite(fit.distance)) return false;
-  fit.factor = {d, rank, {best.begin(), best.begin() + static_cast<std::ptrdiff_t>(d * rank)}};
-  fit.noise_variance = problem.noise_variance(best);
-  fit.noise_variance_error = problem.variance_error(best, rows);
-  fit.equations = problem.equations();
-  fit.unknowns = d * rank - (rank > 0 ? rank * (rank - 1) / 2 : 0) + (problem.noise_unknown() ? 1 : 0);
-  return true;
+  std::ranges::stable_sort(fits, {}, &RankFit::distance);
+  return !fits.empty();
 }
 
 }  // namespace mixstream

@@ -19,12 +19,14 @@ struct RankSettings {
   int starts = 6;                        ///< the first ones from plain regression, the others random
   int iterations = 200;                  ///< at most, per start
   std::uint64_t seed = 1;
+  double rows = 0.0;  ///< n, for standard errors only
 };
 
 struct RankFit {
   DenseMatrix factor;         ///< V, d x r; defined up to a rotation of its columns
   double noise_variance = 0;  ///< s2, known or estimated
   double distance = 0;        ///< E(fitted - projected e^2)^2: zero for exact moments of a true model
+  double spread = 0;          ///< E(e^2 - its projection)^2: n distance / spread is about a chi-square
   std::optional<double> noise_variance_error;  ///< standard error of an estimated s2; see rank.cpp
   std::size_t equations = 0;                   ///< rank of the system
   std::size_t unknowns = 0;                    ///< d r - r(r-1)/2, plus one where s2 is estimated
@@ -42,10 +44,11 @@ struct RankWorkspace {
   std::vector<double> target, residual, trial_residual, gradient, step, scratch;
 };
 
-/// Fits; `warm` (V of an earlier fit) is tried first and then leaves only one start besides it. False when a
-/// decomposition fails. Never returns anything non-finite. `rows` scales the standard error only.
+/// One fit for each start, the least distance first; several starts may reach the same one. `warm` is tried
+/// first and then leaves only one start besides it. False when a decomposition fails. Never returns anything
+/// non-finite.
 bool fit_rank(const PowerSystem& system, const FirstMoment& first, std::size_t rank,
-              const RankSettings& settings, const DenseMatrix* warm, double rows, RankWorkspace& workspace,
-              RankFit& fit);
+              const RankSettings& settings, const RankFit* warm, RankWorkspace& workspace,
+              std::vector<RankFit>& fits);
 
 }  // namespace mixstream

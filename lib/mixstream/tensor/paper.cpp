@@ -26,8 +26,7 @@ Refusal numerical_refusal() {
 }
 
 bool singular(const DenseMatrix& gram) {
-  ScaledEigen eigen;
-  return !eigen.decompose(gram, rank_cutoff) || eigen.null_count > 0;
+  return null_count_of(gram, rank_cutoff) > 0;
 }
 
 class PaperEstimate {
@@ -83,11 +82,7 @@ std::optional<Refusal> PaperEstimate::refused_singular(const MomentTensor& part,
 std::optional<Refusal> PaperEstimate::estimate_first() {
   const FirstMoment first = first_moment(first_part_);
   if (first.rank < d_) return refused_singular(first_part_, 1);
-  if (!(first.residual_square > 1e-13 * first.response_square)) {
-    return Refusal{Reason::not_identifiable,
-                   "y is an exact linear function of x (a constant y among them): there is neither noise nor "
-                   "mixture to find; check which column is y"};
-  }
+  if (auto refusal = refused_residual(first, settings_.noise_variance)) return refusal;
   first_ = first.coefficients;
   return std::nullopt;
 }

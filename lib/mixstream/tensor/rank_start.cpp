@@ -34,6 +34,7 @@ class RankStart {
  private:
   std::optional<Refusal> refused_moments() const;
   bool regress(const CentralSystems& systems, const SpectralFit* warm);
+  bool choose_by_third(const PowerSystem& third);
   bool order_factor();
   bool regress_core(const PowerSystem& third);
   CubeTensor whole_tensor() const;
@@ -51,7 +52,9 @@ class RankStart {
   std::optional<double> known_;
   FirstMoment first_;
   SymmetricShape inner_;
+  RankFit second_;            // V and s2
   std::vector<double> core_;  // cvec(S)
+  double explained_ = 0.0;    // of E(E[e^3 | x])^2, by the core
   SpectralFit fit_;
 };
 
@@ -61,18 +64,7 @@ std::optional<Refusal> RankStart::refused_moments() const {
                                                  describe(dependences(tensor_, 1, settings_.feature_names)) +
                                                  "): leave one of them out of the feature map"};
   }
-  if (!(first_.residual_square > 1e-13 * first_.response_square)) {
-    return Refusal{Reason::not_identifiable,
-                   "y is an exact linear function of x (a constant y among them): there is neither noise nor "
-                   "mixture to find; check which column is y"};
-  }
-  if (known_ && *known_ > 2.0 * first_.residual_square) {
-    return Refusal{
-        Reason::bad_settings,
-        "the given noise variance is more than twice what one law leaves unexplained: give it in the "
-        "units of y squared, or leave it to be estimated"};
-  }
-  return std::nullopt;
+  return refused_residual(first_, known_);
 }
 
 /// V of the last fit in these coordinates: the leading part of sum_h pi_h (beta_h - M1)(beta_h - M1)'.
@@ -103,32 +95,51 @@ DenseMatrix factor_of(const Mixture& mixture) {
 }
 
 bool RankStart::regress(const CentralSystems& systems, const SpectralFit* warm) {
-  RankSettings rank_settings{known_, settings_.regression_starts, settings_.regression_iterations,
-                             settings_.seed};
-  DenseMatrix last;
+  const RankSettings rank_settings{known_, settings_.regression_starts, settings_.regression_iterations,
+                                   settings_.seed, tensor_.effective_rows};
+  RankFit last;
   if (warm != nullptr && warm->mixture.component_count() == k_ && warm->mixture.feature_count == d_) {
     const Mixture mixture = to_pilot(warm->mixture, tensor_.layout(), tensor_.pilot());
-    last = factor_of(mixture);
-    w_.rank_fit.noise_variance = mixture.noise_variances[0];
+    last.factor = factor_of(mixture);
+    last.noise_variance = mixture.noise_variances[0];
   }
-  if (!fit_rank(systems.second, first_, r_, rank_settings, last.values.empty() ? nullptr : &last,
-                tensor_.effective_rows, w_.rank, w_.rank_fit)) {
-    return false;
-  }
-  if (w_.rank_fit.unknowns > w_.rank_fit.equations) warn(fit_, SpectralWarning::underdetermined);
+  if (!fit_rank(systems.second, first_, r_, rank_settings, &last, w_.rank, w_.rank_fits)) return false;
+  if (!choose_by_third(systems.third)) return false;
+  if (second_.unknowns > second_.equations) warn(fit_, SpectralWarning::underdetermined);
   const double least = 1e-6 * first_.residual_square;
-  if (!known_ && w_.rank_fit.noise_variance < least) {
-    w_.rank_fit.noise_variance = least;
-    w_.rank_fit.noise_variance_error.reset();
+  if (!known_ && second_.noise_variance < least) {
+    second_.noise_variance = least;
+    second_.noise_variance_error.reset();
     warn(fit_, SpectralWarning::noise_at_bound);
   }
   return true;
 }
 
+/// Among the second-moment fits that the rows cannot tell apart, the one whose span explains most of e^3.
+bool RankStart::choose_by_third(const PowerSystem& third) {
+  const RankFit& nearest = w_.rank_fits.front();
+  const double noise = nearest.spread / tensor_.effective_rows;
+  const double slack =
+      3.0 * std::sqrt(2.0 * static_cast<double>(nearest.equations)) * noise + 1e-12 * nearest.spread;
+  double most = -1.0;
+  RankFit best;
+  for (const RankFit& candidate : w_.rank_fits) {
+    if (candidate.distance > nearest.distance + slack) break;
+    second_ = candidate;
+    if (!order_factor() || !regress_core(third)) continue;
+    if (explained_ <= most) continue;
+    most = explained_;
+    best = second_;
+  }
+  if (most < 0.0) return false;
+  second_ = std::move(best);
+  return regress_core(third);
+}
+
 /// Rotates the columns of V to be orthogonal in the metric of Sigma_1, the largest first.
 bool RankStart::order_factor() {
   if (r_ == 0) return true;
-  DenseMatrix& factor = w_.rank_fit.factor;
+  DenseMatrix& factor = second_.factor;
   DenseMatrix product;
   DenseMatrix gram;
   multiply(first_.gram, factor, product);
@@ -150,8 +161,10 @@ bool RankStart::order_factor() {
 bool RankStart::regress_core(const PowerSystem& third) {
   inner_ = SymmetricShape(static_cast<int>(r_), 3);
   core_.assign(inner_.size(), 0.0);
+  explained_ = 0.0;
+  reshape(w_.core_gram, 0, 0);
   if (r_ == 0) return true;
-  lift(w_.rank_fit.factor, SymmetricShape(static_cast<int>(d_), 3), inner_, w_.lifted);
+  lift(second_.factor, SymmetricShape(static_cast<int>(d_), 3), inner_, w_.lifted);
   multiply(third.gram, w_.lifted, w_.products);
   multiply_transposed(w_.lifted, w_.products, w_.core_gram);
   std::vector<double> target = third.cross;
@@ -162,6 +175,7 @@ bool RankStart::regress_core(const PowerSystem& third) {
   if (!w_.core_system.decompose(w_.core_gram, 1e-9)) return false;
   if (w_.core_system.null_count > 0) warn(fit_, SpectralWarning::underdetermined);
   w_.core_system.solve(projected, core_, w_.scratch);
+  explained_ = dot(projected, core_);
   const double bound = 1.0 / std::sqrt(std::max(settings_.least_weight, 1e-4));  // |S_ijl| <= max |s_h|
   for (std::size_t i = 0; i < core_.size(); ++i) {
     const double limit = bound * inner_.root_multiplicity()[i];
@@ -195,11 +209,11 @@ Mixture RankStart::mixture_of(const DenseMatrix& frame) {
     const double scale = (frame(h, 0) < 0.0 ? -1.0 : 1.0) / std::sqrt(weight);
     for (std::size_t a = 0; a < d_; ++a) {
       double value = first_.coefficients[a];
-      for (std::size_t q = 0; q < r_; ++q) value += w_.rank_fit.factor(a, q) * frame(h, q + 1) * scale;
+      for (std::size_t q = 0; q < r_; ++q) value += second_.factor(a, q) * frame(h, q + 1) * scale;
       mixture.law(h)[a] = value;
     }
     mixture.weights[h] = weight;
-    mixture.noise_variances[h] = w_.rank_fit.noise_variance;
+    mixture.noise_variances[h] = second_.noise_variance;
     total += weight;
   }
   for (double& weight : mixture.weights) weight /= total;
@@ -251,9 +265,9 @@ Outcome<SpectralFit> RankStart::run(const SpectralFit* warm) {
     return broken;
   const double unit = response_scale_ * response_scale_;
   fit_.noise_source = known_ ? NoiseSource::known : NoiseSource::estimated;
-  fit_.noise_variance = w_.rank_fit.noise_variance * unit;
-  if (w_.rank_fit.noise_variance_error) fit_.noise_variance_error = *w_.rank_fit.noise_variance_error * unit;
-  fit_.residual = w_.rank_fit.distance;
+  fit_.noise_variance = second_.noise_variance * unit;
+  if (second_.noise_variance_error) fit_.noise_variance_error = *second_.noise_variance_error * unit;
+  fit_.residual = second_.distance;
   fit_.mixture = to_raw(fit_.mixture, tensor_.layout(), tensor_.pilot());
   fit_.second_spectrum = second_spectrum_of(fit_.mixture);
   const auto finite = [](double value) { return std::isfinite(value); };

@@ -75,7 +75,9 @@ std::optional<Refusal> refused_request(const MomentTensor& tensor, int component
         "not negative, iterations and starts at least 1, the least weight below 1/k"};
   }
   if (!settings.feature_names.empty() && settings.feature_names.size() != static_cast<std::size_t>(d)) {
-    return Refusal{Reason::wrong_shape, "give one name per feature, or none"};
+    return Refusal{
+        Reason::wrong_shape,
+        "the number of feature names is not the number of features: give one name per feature, or none"};
   }
   const auto finite = [](double sum) { return std::isfinite(sum); };
   if (!std::ranges::all_of(tensor.sums(), finite)) {
@@ -86,6 +88,21 @@ std::optional<Refusal> refused_request(const MomentTensor& tensor, int component
     return Refusal{Reason::too_few_rows, std::to_string(components) + " laws of " + std::to_string(d) +
                                              " features have " + std::to_string(static_cast<int>(unknowns)) +
                                              " unknowns: wait for more rows than that"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refused_residual(const FirstMoment& first, std::optional<double> known) {
+  if (!(first.residual_square > 1e-13 * first.response_square)) {
+    return Refusal{Reason::not_identifiable,
+                   "y is an exact linear function of x (a constant y among them): there is neither noise nor "
+                   "mixture to find; check which column is y"};
+  }
+  if (known && *known > 2.0 * first.residual_square) {
+    return Refusal{
+        Reason::bad_settings,
+        "the given noise variance is more than twice what one law leaves unexplained: give it in the "
+        "units of y squared, or leave it to be estimated"};
   }
   return std::nullopt;
 }

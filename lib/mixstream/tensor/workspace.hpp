@@ -10,7 +10,7 @@ namespace mixstream {
 struct SpectralWorkspace::Content {
   RankWorkspace rank;
   NuclearWorkspace nuclear;
-  RankFit rank_fit;
+  std::vector<RankFit> rank_fits;
   DenseMatrix lifted;     ///< L, N(d, 3) x N(k-1, 3); N(k, 3) in the paper's method
   DenseMatrix products;   ///< Sigma_3 L
   DenseMatrix core_gram;  ///< L' Sigma_3 L
@@ -21,6 +21,10 @@ struct SpectralWorkspace::Content {
 /// Checks that both estimators share: k, settings, rows, d. Nothing: all is well.
 std::optional<Refusal> refused_request(const MomentTensor& tensor, int components,
                                        const SpectralSettings& settings);
+
+/// Checks of the first regression that both share, `known` in its coordinates: y not exactly linear in x, and
+/// the known noise variance not far above what is left of y.
+std::optional<Refusal> refused_residual(const FirstMoment& first, std::optional<double> known);
 
 void warn(SpectralFit& fit, SpectralWarning warning);
 
