@@ -106,7 +106,7 @@ RefinedFit finished(const Conditions& conditions, const ConditionFitSettings& se
   fit.information = numerics::to_dense(information);
   if (fit.dof > 0 && fit.distance >= 0.0 && std::isfinite(fit.distance)) {
     fit.p_value =
-        boost::math::gamma_q(0.5 * static_cast<double>(fit.dof), 0.5 * fit.distance / fit.expected_ratio);
+        boost::math::gamma_q(0.5 * static_cast<double>(fit.dof), 0.5 * fit.distance / fit.usual_ratio());
   }
   return fit;
 }
@@ -117,6 +117,7 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
                                    const ConditionFitSettings& settings) {
   const Refusal broken{Reason::numerical,
                        "the moments implied at this start are not finite; try another start"};
+  const Refusal hopeless{Reason::numerical, "J stays far above that of another start"};
   std::vector<double> parameters = to_parameters(start, settings.noise);
   if (!all_finite(parameters)) return broken;
   Mixture mixture = start;
@@ -134,6 +135,7 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
       iterations += descent.iterations;
       parameters = descent.parameters;
       if (!all_finite(parameters)) return broken;
+      if (conditions.effective_rows() * descent.at.cost > settings.give_up_above) return hopeless;
       from_parameters(parameters, settings.noise, mixture);
     }
     RefinedFit fit = finished(conditions, settings, mixture, parameters);

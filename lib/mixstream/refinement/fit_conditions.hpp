@@ -2,6 +2,8 @@
 // information matrix of the result.
 #pragma once
 
+#include <limits>
+
 #include "mixstream/mixture.hpp"
 #include "mixstream/outcome.hpp"
 #include "mixstream/refinement/conditions.hpp"
@@ -16,10 +18,11 @@ struct ConditionFitSettings {
   int rounds = 3;                              ///< weights are recomputed before each
   int max_iterations = 60;                     ///< of Levenberg-Marquardt, in each round
   std::size_t early_rows = 1250;  ///< rounds before the last average their weights over about so many rows
+  double give_up_above = std::numeric_limits<double>::infinity();  ///< J after a round that ends the fit
 };
 
 /// Fits from the start. Accepts nothing: complaints stay empty until judged. Refuses when the weights cannot
-/// be computed there. Allocates; milliseconds at d = 4.
+/// be computed there, or when it gave up. Allocates; milliseconds at d = 4.
 Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& start,
                                    const ConditionFitSettings& settings);
 

@@ -84,7 +84,7 @@ void Judge::judge(RefinedFit& fit) const {
   fit.deviance = 2.0 * sample_rows_ * (std::max(best_, own) - own);
   const double expected = expected_deviance(fit, covariance);
   const double dof = static_cast<double>(fit.dof);
-  fit.complaints.distance = fit.dof > 0 && !(fit.distance < fit.expected_ratio * distance_limit(dof));
+  fit.complaints.distance = fit.dof > 0 && !(fit.distance < fit.usual_ratio() * distance_limit(dof));
   fit.complaints.standard_errors = !(line_error < largest_line_error * response_size_);
   fit.complaints.likelihood = !(fit.deviance < expected + deviance_spreads * std::sqrt(2.0 * expected));
   fit.accepted = !fit.complaints.any();
