@@ -97,10 +97,10 @@ void study_accuracy(const Setting& setting, std::size_t rows, std::uint64_t seed
     const Drawn drawn = draw(setting, rows, seed);
     const Pass pass = run(drawn, setting.noise(), setting.k, seed);
     const auto error_of = [&](const Mixture& mixture) {
-      return coefficient_error(drawn.truth, to_raw(mixture, drawn.layout, pass.pilot));
+      return law_error(drawn.truth, to_raw(mixture, drawn.layout, pass.pilot));
     };
     const double mle =
-        coefficient_error(drawn.truth, fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture);
+        law_error(drawn.truth, fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture);
     const double refined = error_of(pass.refined.mixture);
     const double error = pass.polished ? error_of(pass.polished->mixture) : refined;
     refined_ratios.push_back(refined / mle);

@@ -53,9 +53,9 @@ void run_seed(const Setting& setting, std::size_t rows, std::uint64_t seed, bool
     return;
   }
   const RefinedFit& fit = outcome.value();
-  const double error = coefficient_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
+  const double error = law_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
   const double mle =
-      yardstick ? coefficient_error(drawn.truth,
+      yardstick ? law_error(drawn.truth,
                                     fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture)
                 : 1.0;
   const MixtureErrors predicted =
