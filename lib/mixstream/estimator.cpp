@@ -85,9 +85,24 @@ void Estimator::polish(const Row& row) noexcept {
   drift_.push_back(*event);
 }
 
+void Estimator::count_refused(std::string_view reason) {
+  const auto found = refused_before_.find(reason);
+  if (found != refused_before_.end())
+    ++found->second;
+  else
+    refused_before_.emplace(reason, 1);
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Estimator::refused() const {
+  auto counts = refused_before_;
+  for (std::size_t v = 1; v < row_verdict_count; ++v) {
+    if (state_.verdicts()[v] > 0) counts[name_of(static_cast<RowVerdict>(v))] += state_.verdicts()[v];
+  }
+  return {counts.begin(), counts.end()};
+}
+
 bool Estimator::fit_is_due() const noexcept {
-  const std::uint64_t rows = state_.row_count();
-  return (polish_ && polish_->should_check(rows)) || (settings_.every > 0 && rows >= next_every_);
+  return every_is_due() || (polish_ && polish_->should_check(state_.row_count()));
 }
 
 std::uint64_t Estimator::rows_until_due() const noexcept {
@@ -110,15 +125,19 @@ Report Estimator::scheduled_fit() {
       polish_->skip_check(rows);
   }
   while (settings_.every > 0 && next_every_ <= rows) next_every_ += settings_.every;
+  return report_of(std::move(solution));
+}
+
+Report Estimator::report_of(Solution solution) const {
   solution.report.drift = drift_;
+  solution.report.refused = refused();
   return std::move(solution.report);
 }
 
 Report Estimator::fit(const SolveSettings& settings) const {
   Solution solution =
       solve(state_, settings, last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr);
-  solution.report.drift = drift_;
-  return std::move(solution.report);
+  return report_of(std::move(solution));
 }
 
 Verdict Estimator::merge(const Estimator& other, MergeAs as) {
@@ -132,6 +151,7 @@ Verdict Estimator::merge(const Estimator& other, MergeAs as) {
   if (Verdict verdict = state_.merge(other.state_, as); !verdict) return verdict;
   if (polish_) polish_ = merged ? std::move(*merged) : PolishDriver(settings_.polish);
   if (!last_fit_) last_fit_ = other.last_fit_;
+  for (const auto& [reason, count] : other.refused_before_) refused_before_[reason] += count;
   return std::monostate{};
 }
 

@@ -9,8 +9,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mixstream/moments/codec.hpp"
@@ -38,9 +42,16 @@ class Estimator {
   /// MomentState and PolishDriver.
   RowVerdict absorb(const Row& row) noexcept;
 
+  /// Counts a row that was refused before it became numbers, under the name of the reason. Allocates for new
+  /// names.
+  void count_refused(std::string_view reason);
+  /// Refused rows by reason, here and before; only reasons that occurred.
+  std::vector<std::pair<std::string, std::uint64_t>> refused() const;
+
   /// Whether a scheduled fit is due: by row count only, so that a resumed run asks where a continuous one
   /// did.
   bool fit_is_due() const noexcept;
+  bool every_is_due() const noexcept { return settings_.every > 0 && state_.row_count() >= next_every_; }
   std::uint64_t rows_until_due() const noexcept;  ///< at least 1 unless one is due now
 
   /// Solves, keeps the fit as the next start and the labels, and holds the polish against it.
@@ -73,6 +84,7 @@ class Estimator {
   void fade_polish(double clock) noexcept;
   double present_weight(const Row& row) const noexcept;
   void polish(const Row& row) noexcept;
+  Report report_of(Solution solution) const;
   Verdict restore(std::span<const std::byte> bytes);
   bool same_model(const PolishDriverState& driver) const noexcept;
 
@@ -81,6 +93,7 @@ class Estimator {
   std::optional<PolishDriver> polish_;
   std::optional<Mixture> last_fit_;
   std::vector<DriftEvent> drift_;
+  std::map<std::string, std::uint64_t, std::less<>> refused_before_;  // they never became rows
   std::uint64_t next_every_ = 0;
   std::vector<double> pilot_features_;  // of the row at hand
 };

@@ -185,6 +185,11 @@ Bytes Estimator::encode() const {
     out.put(event.deviations);
     out.put(event.nats_per_row);
   }
+  out.put(static_cast<std::uint32_t>(refused_before_.size()));
+  for (const auto& [reason, count] : refused_before_) {
+    out.put_text(reason);
+    out.put(count);
+  }
   out.put(static_cast<std::uint32_t>(polish_.has_value()));
   if (polish_) put(out, polish_->state());
   const Section section{estimator_section, std::move(out).take()};
@@ -221,6 +226,11 @@ Verdict Estimator::restore(std::span<const std::byte> bytes) {
     event.deviations = in.take_double();
     event.nats_per_row = in.take_double();
     if (drift_.size() < drift_.capacity()) drift_.push_back(event);
+  }
+  const auto reasons = in.take<std::uint32_t>();
+  for (std::uint32_t i = 0; in.ok() && i < reasons; ++i) {
+    const std::string reason = in.take_text();
+    refused_before_[reason] = in.take<std::uint64_t>();
   }
   std::optional<PolishDriverState> driver;
   if (in.take<std::uint32_t>() != 0) driver = take_driver(in);

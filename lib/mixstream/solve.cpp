@@ -59,10 +59,6 @@ class Solver {
   void describe_stream() {
     Report& r = report();
     r.rows = state_.row_count();
-    for (std::size_t v = 1; v < row_verdict_count; ++v) {
-      if (state_.verdicts()[v] > 0)
-        r.refused.emplace_back(name_of(static_cast<RowVerdict>(v)), state_.verdicts()[v]);
-    }
     r.effective_rows = tensor_.effective_rows;
     r.component_count = settings_.component_count;
     r.features = settings_.feature_names;
