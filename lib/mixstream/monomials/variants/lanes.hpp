@@ -19,23 +19,36 @@ constexpr int width = MIXSTREAM_KERNEL_WIDTH;
 
 #if MIXSTREAM_KERNEL_WIDTH == 1
 using Lanes = double;
-using LooseLanes = double;
 #else
 typedef double Lanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH), may_alias));
-typedef double LooseLanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH), may_alias, aligned(8)));
 #endif
+
+/// A vector of any width, for a few numbers at any address.
+template <int Width>
+struct Vector {
+  typedef double Type __attribute__((vector_size(8 * Width)));
+};
+template <>
+struct Vector<1> {
+  using Type = double;
+};
+
+template <int Width>
+MIXSTREAM_INLINE typename Vector<Width>::Type load_anywhere(const double* from) {
+  typename Vector<Width>::Type value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+template <int Width>
+MIXSTREAM_INLINE void store_anywhere(double* to, typename Vector<Width>::Type value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
 
 MIXSTREAM_INLINE Lanes load(const double* aligned) {
   return *reinterpret_cast<const Lanes*>(aligned);
 }
-MIXSTREAM_INLINE Lanes load_loose(const double* anywhere) {
-  return *reinterpret_cast<const LooseLanes*>(anywhere);
-}
 MIXSTREAM_INLINE void store(double* aligned, Lanes value) {
   *reinterpret_cast<Lanes*>(aligned) = value;
-}
-MIXSTREAM_INLINE void store_loose(double* anywhere, Lanes value) {
-  *reinterpret_cast<LooseLanes*>(anywhere) = value;
 }
 
 /// a * b + c, fused where the instruction set has it.
@@ -70,12 +83,12 @@ MIXSTREAM_INLINE void keep_in_register([[maybe_unused]] Lanes& value) {
 MIXSTREAM_INLINE Lanes fold(Lanes a, Lanes b) {
   return __builtin_shufflevector(a, b, 0, 3) + __builtin_shufflevector(a, b, 1, 2);
 }
-#elif MIXSTREAM_KERNEL_WIDTH == 4
+#elif MIXSTREAM_KERNEL_WIDTH == 4  // by hand: GCC makes two shuffles of each, and a blend runs on more ports
 MIXSTREAM_INLINE Lanes fold_1(Lanes a, Lanes b) {
-  return __builtin_shufflevector(a, b, 0, 5, 2, 7) + __builtin_shufflevector(a, b, 1, 4, 3, 6);
+  return Lanes(_mm256_blend_pd(a, b, 0b1010)) + Lanes(_mm256_shuffle_pd(a, b, 0b0101));
 }
 MIXSTREAM_INLINE Lanes fold_2(Lanes a, Lanes b) {
-  return __builtin_shufflevector(a, b, 0, 1, 6, 7) + __builtin_shufflevector(a, b, 2, 3, 4, 5);
+  return Lanes(_mm256_blend_pd(a, b, 0b1100)) + Lanes(_mm256_permute2f128_pd(a, b, 0x21));
 }
 #elif MIXSTREAM_KERNEL_WIDTH == 8
 MIXSTREAM_INLINE Lanes fold_1(Lanes a, Lanes b) {

@@ -1,0 +1,150 @@
+#include "mixstream/refinement/fit_conditions.hpp"
+
+#include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "mixstream/refinement/levenberg_marquardt.hpp"
+#include "mixstream/refinement/numerics.hpp"
+#include "mixstream/refinement/parameters.hpp"
+
+namespace mixstream {
+namespace {
+
+using numerics::LeastSquares;
+using numerics::Matrix;
+using numerics::Vector;
+using numerics::Whitener;
+
+/// W (implied - observed) and its derivatives at theta, for fixed weights.
+class WeightedDistance {
+ public:
+  WeightedDistance(const Conditions& conditions, const ConditionFitSettings& settings, const Mixture& shape)
+      : conditions_(conditions), settings_(settings), mixture_(shape) {}
+
+  LeastSquares operator()(const Whitener& whitener, const std::vector<double>& parameters) {
+    from_parameters(parameters, settings_.noise, mixture_);
+    conditions_.implied(mixture_, settings_.noise, values_, jacobian_);
+    const std::size_t width = parameters.size() + 1;  // the Jacobian, and the residual as its last column
+    const std::size_t rows = conditions_.size(settings_.highest_power);
+    joined_.resize(rows * width);
+    for (std::size_t i = 0; i < rows; ++i) {
+      std::copy_n(jacobian_.values.data() + i * jacobian_.columns, jacobian_.columns,
+                  joined_.data() + i * width);
+      joined_[i * width + width - 1] = values_[i] - conditions_.observed()[i];
+    }
+    whitener.apply(joined_, width, whitened_);
+    Matrix products(width, width, 0.0);
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, static_cast<int>(width),
+                static_cast<int>(whitener.rank()), 1.0, whitened_.data(), static_cast<int>(width), 0.0,
+                products.data(), static_cast<int>(products.spacing()));
+    LeastSquares result{products(width - 1, width - 1), Vector(width - 1), Matrix(width - 1, width - 1)};
+    for (std::size_t i = 0; i + 1 < width; ++i) {
+      result.gradient[i] = products(i, width - 1);
+      for (std::size_t j = i; j + 1 < width; ++j)
+        result.hessian(i, j) = result.hessian(j, i) = products(i, j);
+    }
+    return result;
+  }
+
+ private:
+  const Conditions& conditions_;
+  const ConditionFitSettings& settings_;
+  Mixture mixture_;
+  std::vector<double> values_;
+  DenseMatrix jacobian_;
+  std::vector<double> joined_;
+  std::vector<double> whitened_;
+};
+
+/// Covariance over the whole sample, and J/dof that a right fit shows with weights from so many rows: weights
+/// from one half of the sample against the covariance of the other.
+struct FinalWeights {
+  DenseMatrix covariance;
+  double expected_ratio = 1.0;
+};
+
+FinalWeights final_weights(const Conditions& conditions, const Mixture& mixture, std::size_t leading) {
+  DenseMatrix even = conditions.covariance(mixture, {0, 2});
+  const DenseMatrix odd = conditions.covariance(mixture, {1, 2});
+  const double ratio =
+      0.5 * (Whitener(even, leading).mean_variance(odd) + Whitener(odd, leading).mean_variance(even));
+  const double share = conditions.even_share();
+  for (std::size_t i = 0; i < even.values.size(); ++i) {
+    even.values[i] = share * even.values[i] + (1.0 - share) * odd.values[i];
+  }
+  return {std::move(even), std::isfinite(ratio) ? std::max(1.0, ratio) : 1.0};
+}
+
+bool all_finite(const std::vector<double>& values) {
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+}
+
+/// Weights at the fitted mixture, then J, information and standard errors there.
+RefinedFit finished(const Conditions& conditions, const ConditionFitSettings& settings, Mixture mixture,
+                    const std::vector<double>& parameters) {
+  const std::size_t leading = conditions.size(settings.highest_power);
+  const FinalWeights weights = final_weights(conditions, mixture, leading);
+  const Whitener whitener(weights.covariance, leading);
+  const LeastSquares at = WeightedDistance(conditions, settings, mixture)(whitener, parameters);
+  RefinedFit fit;
+  fit.mixture = std::move(mixture);
+  fit.noise = settings.noise;
+  fit.conditions = conditions.set().name(settings.highest_power);
+  fit.condition_count = whitener.rank();
+  fit.dof = whitener.rank() > parameters.size() ? whitener.rank() - parameters.size() : 0;
+  fit.distance = conditions.effective_rows() * at.cost;
+  fit.expected_ratio = weights.expected_ratio;
+  const double ratio = fit.dof > 0 ? fit.distance / static_cast<double>(fit.dof) : 1.0;
+  const Matrix information = at.hessian * (conditions.effective_rows() / std::max(1.0, ratio));
+  const Matrix covariance = numerics::pseudo_inverse(information);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    fit.standard_errors.push_back(std::sqrt(std::max(covariance(i, i), 0.0)));
+  }
+  fit.information = numerics::to_dense(information);
+  if (fit.dof > 0 && fit.distance >= 0.0 && std::isfinite(fit.distance)) {
+    fit.p_value =
+        boost::math::gamma_q(0.5 * static_cast<double>(fit.dof), 0.5 * fit.distance / fit.usual_ratio());
+  }
+  return fit;
+}
+
+}  // namespace
+
+Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& start,
+                                   const ConditionFitSettings& settings) {
+  const Refusal broken{Reason::numerical,
+                       "the moments implied at this start are not finite; try another start"};
+  const Refusal hopeless{Reason::numerical, "J stays far above that of another start"};
+  std::vector<double> parameters = to_parameters(start, settings.noise);
+  if (!all_finite(parameters)) return broken;
+  Mixture mixture = start;
+  WeightedDistance distance(conditions, settings, mixture);
+  int iterations = 0;
+  try {
+    for (int round = 1; round <= settings.rounds; ++round) {
+      const std::size_t wanted = round < settings.rounds ? settings.early_rows : conditions.sample_size();
+      const std::size_t stride = std::max<std::size_t>(1, conditions.sample_size() / wanted);
+      const Whitener whitener(conditions.covariance(mixture, {0, stride}),
+                              conditions.size(settings.highest_power));
+      const auto descent = numerics::levenberg_marquardt(
+          [&](const std::vector<double>& theta) { return distance(whitener, theta); }, parameters,
+          settings.max_iterations);
+      iterations += descent.iterations;
+      parameters = descent.parameters;
+      if (!all_finite(parameters)) return broken;
+      if (conditions.effective_rows() * descent.at.cost > settings.give_up_above) return hopeless;
+      from_parameters(parameters, settings.noise, mixture);
+    }
+    RefinedFit fit = finished(conditions, settings, mixture, parameters);
+    fit.iterations = iterations;
+    if (!std::isfinite(fit.distance) || !all_finite(fit.standard_errors)) return broken;
+    return fit;
+  } catch (const std::runtime_error&) {  // LAPACK found no eigenvalues: only from numbers that overflowed
+    return broken;
+  }
+}
+
+}  // namespace mixstream

@@ -1,0 +1,93 @@
+#include "mixstream/refinement/judge.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/chi_squared.hpp>
+#include <cmath>
+#include <vector>
+
+#include "mixstream/refinement/likelihood.hpp"
+#include "mixstream/refinement/standard_errors.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr double largest_ratio = 2.0;         // J/dof of a right fit, beyond what the sample explains
+constexpr double rejected_right_fits = 1e-4;  // where few degrees of freedom make J/dof spread wide
+constexpr double largest_line_error = 0.5;    // root mean square standard error of beta_h . x, against y
+constexpr double deviance_spreads = 5.0;
+constexpr std::size_t score_rows = 1250;  // enough rows for a trace
+
+double distance_limit(double dof) {
+  const boost::math::chi_squared law(dof);
+  return std::max(largest_ratio * dof,
+                  boost::math::quantile(boost::math::complement(law, rejected_right_fits)));
+}
+
+}  // namespace
+
+std::string Complaints::text() const {
+  std::string text;
+  const auto add = [&](bool bad, const char* name) {
+    if (bad) text += (text.empty() ? "" : ", ") + std::string(name);
+  };
+  add(distance, "J");
+  add(standard_errors, "standard errors");
+  add(likelihood, "sample likelihood");
+  return text;
+}
+
+Judge::Judge(const MomentTensor& tensor, const RowTable& sample)
+    : sample_(sample),
+      second_moment_(tensor.view(0, 1, 1)),
+      response_size_(std::sqrt(tensor.view(2, 0, 0)(0, 0))) {
+  double weight = 0.0;
+  double squares = 0.0;
+  for (const double w : sample.weights) {
+    weight += w;
+    squares += w * w;
+  }
+  sample_rows_ = squares > 0.0 ? weight * weight / squares : 0.0;
+}
+
+void Judge::saw(double mean_log_likelihood) noexcept {
+  best_ = std::max(best_, mean_log_likelihood);
+}
+
+double Judge::expected_deviance(const RefinedFit& fit, const DenseMatrix& covariance) const {
+  const std::size_t parameters = covariance.rows;
+  const std::size_t stride = std::max<std::size_t>(1, sample_.size() / score_rows);
+  std::vector<double> probabilities(fit.mixture.component_count());
+  std::vector<double> score(parameters);
+  double trace = 0.0;  // sum of w s' C s
+  double weight = 0.0;
+  for (std::size_t i = 0; i < sample_.size(); i += stride) {
+    row_score(fit.mixture, sample_.row(i), fit.noise, probabilities, score);
+    const double error = standard_error(covariance, score);
+    trace += sample_.weights[i] * error * error;
+    weight += sample_.weights[i];
+  }
+  return static_cast<double>(parameters) + sample_rows_ * trace / weight;
+}
+
+void Judge::judge(RefinedFit& fit) const {
+  const DenseMatrix covariance = covariance_from(fit.information);
+  const std::size_t d = fit.mixture.feature_count;
+  double line_error = 0.0;
+  for (std::size_t h = 0; h < fit.mixture.component_count(); ++h) {
+    double variance = 0.0;  // E (x' C_h x)
+    for (std::size_t i = 0; i < d; ++i) {
+      for (std::size_t j = 0; j < d; ++j) variance += covariance(h * d + i, h * d + j) * second_moment_(i, j);
+    }
+    line_error = std::max(line_error, std::sqrt(std::max(variance, 0.0)));
+  }
+  const double own = mean_log_likelihood(fit.mixture, sample_);
+  fit.deviance = 2.0 * sample_rows_ * (std::max(best_, own) - own);
+  const double expected = expected_deviance(fit, covariance);
+  const double dof = static_cast<double>(fit.dof);
+  fit.complaints.distance = fit.dof > 0 && !(fit.distance < fit.usual_ratio() * distance_limit(dof));
+  fit.complaints.standard_errors = !(line_error < largest_line_error * response_size_);
+  fit.complaints.likelihood = !(fit.deviance < expected + deviance_spreads * std::sqrt(2.0 * expected));
+  fit.accepted = !fit.complaints.any();
+}
+
+}  // namespace mixstream

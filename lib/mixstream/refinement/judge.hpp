@@ -1,0 +1,37 @@
+// Whether a refined fit deserves trust: three signs together.
+#pragma once
+
+#include <limits>
+
+#include "mixstream/moments/tensor.hpp"
+#include "mixstream/refinement/refine.hpp"
+#include "mixstream/rows/row_table.hpp"
+
+namespace mixstream {
+
+/// Judges fits to one tensor and one sample. Remembers the best likelihood it was told of.
+class Judge {
+ public:
+  Judge(const MomentTensor& tensor, const RowTable& sample);
+
+  /// A candidate reached this mean log-likelihood on the sample.
+  void saw(double mean_log_likelihood) noexcept;
+
+  /// Fills deviance, complaints and accepted. Deviance of an estimate with covariance C, on R rows with
+  /// information I_R, is expected to be the number of parameters + tr(I_R C).
+  void judge(RefinedFit& fit) const;
+
+  double sample_rows() const noexcept { return sample_rows_; }  ///< R = (sum w)^2 / sum w^2
+  double best_mean_log_likelihood() const noexcept { return best_; }
+
+ private:
+  double expected_deviance(const RefinedFit& fit, const DenseMatrix& covariance) const;
+
+  const RowTable& sample_;
+  DenseMatrix second_moment_;  // Sigma_1
+  double response_size_;       // sqrt(E y^2)
+  double sample_rows_ = 0.0;
+  double best_ = -std::numeric_limits<double>::infinity();
+};
+
+}  // namespace mixstream

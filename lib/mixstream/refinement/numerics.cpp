@@ -1,0 +1,154 @@
+#include "mixstream/refinement/numerics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+// LAPACK's reciprocal condition number from a Cholesky factor; Blaze does not wrap it. The last argument is
+// the hidden length of the first.
+extern "C" void dpocon_(const char* triangle, const blaze::blas_int_t* size, const double* factor,
+                        const blaze::blas_int_t* spacing, const double* norm, double* reciprocal,
+                        double* work, blaze::blas_int_t* integers, blaze::blas_int_t* info,
+                        std::size_t length);
+
+namespace mixstream::numerics {
+namespace {
+
+constexpr double eigenvalue_cutoff = 1e-9;  // of the largest, at unit diagonal
+
+std::vector<double> inverse_scales(const auto& symmetric, std::size_t size) {
+  std::vector<double> scales(size);
+  for (std::size_t i = 0; i < size; ++i) scales[i] = 1.0 / std::sqrt(std::max(symmetric(i, i), 1e-300));
+  return scales;
+}
+
+/// Eigenvectors (rows) of the matrix at unit diagonal whose eigenvalues stand above the cutoff.
+struct Range {
+  std::vector<double> scales;
+  Matrix vectors;
+  Vector values;
+  std::size_t first = 0;  // values ascend; those from here on count
+};
+
+Range numerical_range(const Matrix& symmetric) {
+  Range range;
+  range.scales = inverse_scales(symmetric, symmetric.rows());
+  Matrix scaled = symmetric;
+  for (std::size_t i = 0; i < scaled.rows(); ++i) {
+    for (std::size_t j = 0; j < scaled.columns(); ++j) scaled(i, j) *= range.scales[i] * range.scales[j];
+  }
+  blaze::eigen(blaze::declsym(scaled), range.values, range.vectors);
+  const std::size_t size = range.values.size();
+  while (range.first + 1 < size &&
+         !(range.values[range.first] > eigenvalue_cutoff * range.values[size - 1])) {
+    ++range.first;
+  }
+  return range;
+}
+
+}  // namespace
+
+Matrix to_blaze(const DenseMatrix& matrix) {
+  return Matrix(matrix.rows, matrix.columns, matrix.values.data());
+}
+
+DenseMatrix to_dense(const Matrix& matrix) {
+  DenseMatrix result{matrix.rows(), matrix.columns(), std::vector<double>(matrix.rows() * matrix.columns())};
+  view_of(result) = matrix;
+  return result;
+}
+
+Matrix inverse_root(const Matrix& symmetric) {
+  const Range range = numerical_range(symmetric);
+  const std::size_t size = symmetric.rows();
+  Matrix root(size - range.first, size);
+  for (std::size_t i = range.first; i < size; ++i) {
+    const double stretch = 1.0 / std::sqrt(range.values[i]);
+    for (std::size_t j = 0; j < size; ++j) {
+      root(i - range.first, j) = range.vectors(i, j) * stretch * range.scales[j];
+    }
+  }
+  return root;
+}
+
+Matrix pseudo_inverse(const Matrix& symmetric) {
+  const Matrix root = inverse_root(symmetric);
+  return blaze::trans(root) * root;
+}
+
+Whitener::Whitener(const DenseMatrix& covariance, std::size_t leading) : size_(leading) {
+  inverse_scale_ = inverse_scales(covariance, size_);
+  factor_.resize(size_ * size_);
+  double norm = 0.0;  // largest row sum
+  for (std::size_t i = 0; i < size_; ++i) {
+    double row_sum = 0.0;
+    for (std::size_t j = 0; j < size_; ++j) {
+      const double value = covariance(i, j) * inverse_scale_[i] * inverse_scale_[j];
+      factor_[i * size_ + j] = value;
+      row_sum += std::abs(value);
+    }
+    norm = std::max(norm, row_sum);
+  }
+  const std::vector<double> scaled = factor_;
+  // LAPACK reads rows as columns: its upper factor is our lower one.
+  const auto order = static_cast<blaze::blas_int_t>(size_);
+  blaze::blas_int_t info = 0;
+  blaze::potrf('U', order, factor_.data(), order, &info);
+  if (info == 0) {
+    double reciprocal = 0.0;
+    std::vector<double> work(3 * size_);
+    std::vector<blaze::blas_int_t> integers(size_);
+    dpocon_("U", &order, factor_.data(), &order, &norm, &reciprocal, work.data(), integers.data(), &info, 1);
+    // A reciprocal condition above the cutoff proves that no eigenvalue stands below it.
+    regular_ = info == 0 && reciprocal > 3.0 * eigenvalue_cutoff;
+  }
+  rank_ = size_;
+  if (regular_) return;
+  Matrix original(size_, size_, scaled.data());
+  const Matrix root = inverse_root(original);
+  rank_ = root.rows();
+  factor_.assign(rank_ * size_, 0.0);
+  MatrixView(factor_.data(), rank_, size_) = root;
+}
+
+void Whitener::scale_rows(std::vector<double>& values, std::size_t columns) const {
+  for (std::size_t i = 0; i < size_; ++i) {
+    double* row = values.data() + i * columns;
+    for (std::size_t j = 0; j < columns; ++j) row[j] *= inverse_scale_[i];
+  }
+}
+
+void Whitener::apply(std::span<const double> rows, std::size_t columns, std::vector<double>& result) const {
+  std::vector<double> scaled(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(size_ * columns));
+  scale_rows(scaled, columns);
+  const auto order = static_cast<int>(size_);
+  const auto width = static_cast<int>(columns);
+  if (regular_) {
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, order, width, 1.0,
+                factor_.data(), order, scaled.data(), width);
+    result = std::move(scaled);
+    return;
+  }
+  result.assign(rank_ * columns, 0.0);
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rank_), width, order, 1.0,
+              factor_.data(), order, scaled.data(), width, 0.0, result.data(), width);
+}
+
+double Whitener::mean_variance(const DenseMatrix& covariance) const {
+  std::vector<double> leading(size_ * size_);
+  for (std::size_t i = 0; i < size_; ++i) {
+    std::copy_n(covariance.values.data() + i * covariance.columns, size_, leading.data() + i * size_);
+  }
+  std::vector<double> half;  // W C, rank x size
+  apply(leading, size_, half);
+  std::vector<double> transposed(size_ * rank_);
+  for (std::size_t i = 0; i < rank_; ++i) {
+    for (std::size_t j = 0; j < size_; ++j) transposed[j * rank_ + i] = half[i * size_ + j];
+  }
+  std::vector<double> whole;  // W (W C)' = W C W'
+  apply(transposed, rank_, whole);
+  double trace = 0.0;
+  for (std::size_t i = 0; i < rank_; ++i) trace += whole[i * rank_ + i];
+  return trace / static_cast<double>(rank_);
+}
+
+}  // namespace mixstream::numerics

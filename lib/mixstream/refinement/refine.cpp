@@ -1,0 +1,230 @@
+#include "mixstream/refinement/refine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "mixstream/refinement/conditions.hpp"
+#include "mixstream/refinement/em.hpp"
+#include "mixstream/refinement/fit_conditions.hpp"
+#include "mixstream/refinement/judge.hpp"
+#include "mixstream/refinement/parameters.hpp"
+#include "mixstream/refinement/starts.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr int fallback_power = 3;
+constexpr int few_iterations = 10;
+constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
+constexpr double hopeless_distance = 20.0;  // times the best J so far
+constexpr double near_distance = 10.0;      // between the J of optima that the rows hardly tell apart
+
+RowTable every(const RowTable& rows, std::size_t stride) {
+  RowTable thin{rows.feature_count, {}, {}, {}};
+  for (std::size_t i = 0; i < rows.size(); i += stride) thin.add(rows.row(i));
+  return thin;
+}
+
+/// One search for an accepted fit: what all its starts share.
+class Search {
+ public:
+  Search(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
+         const RefineSettings& settings)
+      : tensor_(tensor),
+        settings_(settings),
+        parameters_(parameter_count(component_count, sample.feature_count, settings.noise)),
+        second_moment_(tensor.view(0, 1, 1)),
+        conditions_(tensor, sample, choose_conditions(tensor.layout(), settings.largest_condition_count)),
+        judge_(tensor, sample),
+        rows_(sample),
+        thin_rows_(every(sample, thin_stride(sample.size()))) {}
+
+  std::size_t condition_count() const noexcept { return conditions_.size(); }
+  std::size_t parameter_count_needed() const noexcept { return parameters_; }
+  bool accepted() const noexcept { return best_ && best_->accepted; }
+  const std::optional<RefinedFit>& best() const noexcept { return best_; }
+
+  /// Straight from the previous fit: its weights are nearly right already, so fewer rounds do.
+  void try_previous(const Mixture& previous) {
+    judge_.saw(fit_em(rows_, previous, em_settings(10)).mean_log_likelihood);
+    refine_from(previous, highest_response_power, 2);
+  }
+
+  /// From EM's optima; then, if none is accepted, from where EM has hardly begun: on few rows it can leave
+  /// the right valley that many rows would show.
+  void try_batch(std::vector<Mixture> starts) {
+    for (Mixture& start : starts) {
+      start = tamed(tensor_, std::move(start), settings_.noise == NoiseModel::known);
+    }
+    for (const EmFit& start : warmed(starts)) {
+      if (accepted() && deviance(start) > plausible_deviance()) return;
+      refine_from(start.mixture, highest_response_power, 3);
+    }
+    for (auto start = starts.begin(); start != starts.end() && !accepted(); ++start) {
+      refine_from(fit_em(rows_, *start, em_settings(few_iterations)).mixture, highest_response_power, 3);
+    }
+  }
+
+  /// Powers of y above the third bring the noise's fourth moment in: without them its shape matters less.
+  /// Where they did no harm after all, the whole set agrees from there.
+  void try_fall_back() {
+    if (!best_ || accepted() || !best_->complaints.distance) return;
+    refine_from(Mixture(best_->mixture), fallback_power, 3);
+    if (accepted()) refine_from(Mixture(best_->mixture), highest_response_power, 3);
+  }
+
+ private:
+  std::size_t thin_stride(std::size_t rows) const {
+    const std::size_t wanted = std::max(settings_.warm_rows, 25 * parameters_);
+    return std::max<std::size_t>(1, rows / wanted);
+  }
+
+  EmSettings em_settings(int iterations) const {
+    return {.noise = settings_.noise, .max_iterations = iterations, .stop_below_gain = 1e-7};
+  }
+
+  double deviance(const EmFit& fit) const {
+    return 2.0 * judge_.sample_rows() * (judge_.best_mean_log_likelihood() - fit.mean_log_likelihood);
+  }
+
+  double plausible_deviance() const {
+    const double expected = static_cast<double>(parameters_);
+    return expected + 5.0 * std::sqrt(2.0 * expected);
+  }
+
+  /// EM on few rows from every start, then on all rows from each optimum that is new; those that are not
+  /// hopeless, best likelihood first.
+  std::vector<EmFit> warmed(const std::vector<Mixture>& starts) {
+    std::vector<EmFit> result;
+    for (const Mixture& start : starts) {
+      const EmFit rough = fit_em(thin_rows_, start, em_settings(settings_.warm_iterations));
+      EmFit full = fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations / 2));
+      judge_.saw(full.mean_log_likelihood);
+      if (is_known(full.mixture)) continue;
+      seen_.push_back(full.mixture);
+      result.push_back(std::move(full));
+    }
+    std::ranges::stable_sort(result, [](const EmFit& one, const EmFit& two) {
+      return one.mean_log_likelihood > two.mean_log_likelihood;
+    });
+    std::erase_if(result, [&](const EmFit& fit) {
+      return deviance(fit) > hopeless_deviance * static_cast<double>(parameters_);
+    });
+    return result;
+  }
+
+  bool is_known(const Mixture& mixture) const {
+    return std::ranges::any_of(
+        seen_, [&](const Mixture& other) { return same_optimum(mixture, other, second_moment_); });
+  }
+
+  void refine_from(const Mixture& start, int highest_power, int rounds) {
+    if (conditions_.size(highest_power) < parameters_) return;
+    ConditionFitSettings how{.noise = settings_.noise, .highest_power = highest_power, .rounds = rounds};
+    if (best_) how.give_up_above = hopeless_distance * best_->distance;
+    auto outcome = fit_conditions(conditions_, start, how);
+    ++tried_;
+    if (!outcome) return;
+    RefinedFit fit = std::move(outcome).value();
+    judge_.judge(fit);
+    fit.starts_tried = tried_;
+    if (!best_ || beats(fit, *best_)) std::swap(fit, best_ ? *best_ : best_.emplace());
+    if (fit.accepted && fit.dof == best_->dof && fit.distance < best_->distance + near_distance &&
+        !same_optimum(fit.mixture, best_->mixture, second_moment_)) {
+      best_->rivals = fit.rivals + 1;
+    }
+  }
+
+  /// Accepted before rejected; all conditions before some; then, of accepted fits, the lesser J, which all
+  /// rows decide; of rejected ones, the likelier on the sample.
+  static bool beats(const RefinedFit& one, const RefinedFit& two) {
+    if (one.accepted != two.accepted) return one.accepted;
+    if (!one.accepted) return one.deviance < two.deviance;
+    if (one.condition_count != two.condition_count) return one.condition_count > two.condition_count;
+    return one.distance < two.distance;
+  }
+
+  const MomentTensor& tensor_;
+  const RefineSettings& settings_;
+  std::size_t parameters_;
+  DenseMatrix second_moment_;
+  Conditions conditions_;
+  Judge judge_;
+  RowBlocks rows_;
+  RowBlocks thin_rows_;
+  std::vector<Mixture> seen_;
+  std::optional<RefinedFit> best_;
+  int tried_ = 0;
+};
+
+Verdict check_input(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count) {
+  if (component_count == 0) return Refusal{Reason::bad_settings, "a mixture needs at least one component"};
+  if (sample.feature_count != static_cast<std::size_t>(tensor.layout().feature_count)) {
+    return Refusal{Reason::wrong_shape, "the sample's rows do not have the tensor's number of features"};
+  }
+  if (sample.size() < 2 || !(tensor.effective_rows > 0.0)) {
+    return Refusal{Reason::too_few_rows, "refinement needs rows; absorb some first"};
+  }
+  return std::monostate{};
+}
+
+/// Given starts, filled up to `number` with random ones, which take the known noise where there is one.
+std::vector<Mixture> filled_up(const MomentTensor& tensor, std::size_t component_count,
+                               std::span<const Mixture> starts, int number,
+                               const std::vector<double>& known_noise, Random& random) {
+  std::vector<Mixture> result(starts.begin(), starts.end());
+  const auto wanted = static_cast<std::size_t>(number);
+  if (result.size() >= wanted) return result;
+  for (Mixture& start : random_starts(tensor, component_count, wanted - result.size(), random)) {
+    if (!known_noise.empty()) start.noise_variances = known_noise;
+    result.push_back(std::move(start));
+  }
+  return result;
+}
+
+Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
+                             std::span<const Mixture> starts, const RefineSettings& settings,
+                             const Mixture* previous) {
+  Search search(tensor, sample, component_count, settings);
+  if (search.condition_count() < search.parameter_count_needed()) {
+    return Refusal{
+        Reason::not_identifiable,
+        "there are more parameters than independent moments; take fewer components or more features"};
+  }
+  if (previous) search.try_previous(*previous);
+  std::vector<double> known_noise;
+  if (settings.noise == NoiseModel::known) {
+    known_noise = previous ? previous->noise_variances : starts.front().noise_variances;
+  }
+  Random random(settings.seed);
+  for (const int number : {settings.first_starts, settings.more_starts}) {
+    if (search.accepted()) break;
+    search.try_batch(filled_up(tensor, component_count, starts, number, known_noise, random));
+    if (settings.fall_back) search.try_fall_back();
+    starts = {};
+  }
+  if (!search.best()) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
+  return *search.best();
+}
+
+}  // namespace
+
+Outcome<RefinedFit> refine(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
+                           std::span<const Mixture> starts, const RefineSettings& settings,
+                           const Mixture* previous) {
+  const Verdict input = check_input(tensor, sample, component_count);
+  if (!input) return input.refusal();
+  if (settings.noise == NoiseModel::known && starts.empty() && !previous) {
+    return Refusal{Reason::bad_settings, "with known noise a start must carry the noise variances"};
+  }
+  try {
+    return searched(tensor, sample, component_count, starts, settings, previous);
+  } catch (const std::runtime_error& error) {
+    return Refusal{Reason::numerical,
+                   std::string(error.what()) + "; look for outliers or features without scale"};
+  }
+}
+
+}  // namespace mixstream

@@ -1,0 +1,41 @@
+// Times for benchmarks: rivals take turns in one run and each keeps its best turn, so that what else the
+// machine does disturbs their ratio little.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <vector>
+
+namespace bench {
+
+inline double seconds_of(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Best seconds of one call of each rival, over `rounds` turns of at least `turn_seconds`.
+inline std::vector<double> best_seconds(const std::vector<std::function<void()>>& rivals, int rounds = 7,
+                                        double turn_seconds = 0.02) {
+  std::vector<double> best(rivals.size(), std::numeric_limits<double>::infinity());
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t i = 0; i < rivals.size(); ++i) {
+      for (double spent = 0.0; spent < turn_seconds;) {
+        const double seconds = seconds_of(rivals[i]);
+        best[i] = std::min(best[i], seconds);
+        spent += seconds;
+      }
+    }
+  }
+  return best;
+}
+
+/// Tells the optimiser that the value is read.
+inline void keep(const void* value) {
+  asm volatile("" : : "g"(value) : "memory");
+}
+
+}  // namespace bench

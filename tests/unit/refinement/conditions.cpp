@@ -1,0 +1,207 @@
+#include "mixstream/refinement/conditions.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <random>
+
+#include "mixstream/refinement/parameters.hpp"
+#include "mixstream/rows/simulation.hpp"
+#include "support/moments_of.hpp"
+
+using namespace mixstream;
+
+namespace {
+
+struct Case {
+  Mixture mixture;
+  Layout layout;
+  RowTable rows;
+};
+
+/// Rows with features uniform on [-1, 1]; weights differ.
+Case random_case(int d, int constant, std::size_t k, std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  Case result{empty_mixture(k, static_cast<std::size_t>(d)),
+              {d, constant},
+              {static_cast<std::size_t>(d), {}, {}, {}}};
+  double total = 0.0;
+  for (std::size_t h = 0; h < k; ++h) {
+    total += result.mixture.weights[h] = 1.5 + uniform(random);
+    result.mixture.noise_variances[h] = 0.2 + 0.1 * uniform(random);
+    for (double& b : result.mixture.law(h)) b = uniform(random);
+  }
+  for (double& weight : result.mixture.weights) weight /= total;
+  std::vector<double> x(static_cast<std::size_t>(d));
+  for (std::size_t i = 0; i < count; ++i) {
+    for (double& value : x) value = uniform(random);
+    if (constant >= 0) x[static_cast<std::size_t>(constant)] = 1.0;
+    result.rows.add({x, 2.0 * uniform(random), 1.0 + 0.5 * uniform(random)});
+  }
+  return result;
+}
+
+/// E[y^q] for y normal, from the moment-generating double factorials: shares nothing with the library.
+double normal_moment(double mean, double variance, int q) {
+  double sum = 0.0;
+  for (int i = 0; 2 * i <= q; ++i) {
+    const double ways = std::tgamma(q + 1.0) / (std::tgamma(2.0 * i + 1.0) * std::tgamma(q - 2.0 * i + 1.0));
+    double pairs = 1.0;
+    for (int j = 1; j < 2 * i; j += 2) pairs *= j;
+    sum += ways * pairs * std::pow(variance, i) * std::pow(mean, q - 2 * i);
+  }
+  return sum;
+}
+
+double mixture_moment(const Mixture& mixture, std::span<const double> x, int q) {
+  double sum = 0.0;
+  for (std::size_t h = 0; h < mixture.component_count(); ++h) {
+    double mean = 0.0;
+    for (std::size_t j = 0; j < x.size(); ++j) mean += mixture.law(h)[j] * x[j];
+    sum += mixture.weights[h] * normal_moment(mean, mixture.noise_variances[h], q);
+  }
+  return sum;
+}
+
+/// The tensor that the rows would have if every y^q were its expectation under the mixture given x.
+MomentTensor expected_tensor(const Case& c) {
+  const int m = c.layout.variables();
+  MomentTensor tensor(c.layout, Pilot::identity(m));
+  std::vector<double> z(static_cast<std::size_t>(m));
+  for (std::size_t i = 0; i < c.rows.size(); ++i) {
+    to_pilot(c.rows.row(i), c.layout, tensor.pilot(), z);
+    SixIndices s{};
+    for (s[0] = 0; s[0] < m; ++s[0])
+      for (s[1] = s[0]; s[1] < m; ++s[1])
+        for (s[2] = s[1]; s[2] < m; ++s[2])
+          for (s[3] = s[2]; s[3] < m; ++s[3])
+            for (s[4] = s[3]; s[4] < m; ++s[4])
+              for (s[5] = s[4]; s[5] < m; ++s[5]) {
+                double product = c.rows.weights[i];
+                int q = 0;
+                for (const int v : s)
+                  v == m - 1 ? void(++q) : void(product *= z[static_cast<std::size_t>(v)]);
+                tensor.sums()[tensor.packing().position(s)] +=
+                    product * mixture_moment(c.mixture, c.rows.row(i).features, q);
+              }
+  }
+  tensor.effective_rows = 1e6;
+  return tensor;
+}
+
+const std::vector<NoiseModel> noise_models{NoiseModel::shared, NoiseModel::per_component, NoiseModel::known};
+
+}  // namespace
+
+TEST_CASE("implied conditions equal the observed ones of expected rows") {
+  for (const int constant : {0, 1, -1}) {
+    for (const auto& [d, k] : {std::pair{2, 3u}, {3, 2u}, {4, 3u}}) {
+      Case c = random_case(d, constant, k, 60, 5);
+      const Conditions conditions(expected_tensor(c), c.rows, ConditionSet{});
+      std::vector<double> values;
+      DenseMatrix jacobian;
+      conditions.implied(c.mixture, NoiseModel::per_component, values, jacobian);
+      REQUIRE(values.size() == conditions.observed().size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        CHECK(values[i] == doctest::Approx(conditions.observed()[i]).epsilon(1e-7).scale(1.0));
+      }
+    }
+  }
+}
+
+TEST_CASE("the Jacobian of implied conditions equals finite differences") {
+  for (const int constant : {0, 1, -1}) {
+    for (const NoiseModel noise : noise_models) {
+      Case c = random_case(3, constant, 3, 80, 6);
+      const Conditions conditions(moments_of(c.rows, c.layout, Pilot::identity(c.layout.variables())), c.rows,
+                                  ConditionSet{});
+      if (noise == NoiseModel::shared) c.mixture.noise_variances.assign(3, 0.2);
+      std::vector<double> theta = to_parameters(c.mixture, noise);
+      std::vector<double> up;
+      std::vector<double> down;
+      DenseMatrix jacobian;
+      DenseMatrix unused;
+      Mixture moved = c.mixture;
+      conditions.implied(c.mixture, noise, up, jacobian);
+      for (std::size_t p = 0; p < theta.size(); ++p) {
+        const double step = 1e-5;
+        const double centre = theta[p];
+        theta[p] = centre + step;
+        from_parameters(theta, noise, moved);
+        conditions.implied(moved, noise, up, unused);
+        theta[p] = centre - step;
+        from_parameters(theta, noise, moved);
+        conditions.implied(moved, noise, down, unused);
+        theta[p] = centre;
+        for (std::size_t i = 0; i < up.size(); ++i) {
+          CHECK(jacobian(i, p) == doctest::Approx((up[i] - down[i]) / (2.0 * step)).epsilon(1e-5).scale(1.0));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the model covariance agrees with simulated responses at fixed x") {
+  Case c = random_case(2, 0, 2, 150, 7);
+  c.rows.weights.assign(c.rows.size(), 1.0);
+  std::mt19937 random(8);
+  std::normal_distribution<double> normal;
+  std::discrete_distribution<std::size_t> component(c.mixture.weights.begin(), c.mixture.weights.end());
+  const Pilot raw = Pilot::identity(c.layout.variables());
+  const Conditions conditions(moments_of(c.rows, c.layout, raw), c.rows, ConditionSet{});
+  const DenseMatrix predicted = conditions.covariance(c.mixture);
+  std::vector<double> implied;
+  DenseMatrix jacobian;
+  conditions.implied(c.mixture, NoiseModel::shared, implied, jacobian);
+  const std::size_t size = conditions.size();
+  std::vector<double> total(size * size, 0.0);
+  const int draws = 4000;
+  for (int draw = 0; draw < draws; ++draw) {
+    RowTable rows = c.rows;  // the same x, so the same instruments up to the signs of eigenvectors
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t h = component(random);
+      double mean = 0.0;
+      for (std::size_t j = 0; j < 2; ++j) mean += c.mixture.law(h)[j] * rows.row(i).features[j];
+      rows.responses[i] = mean + std::sqrt(c.mixture.noise_variances[h]) * normal(random);
+    }
+    const Conditions drawn(moments_of(rows, c.layout, raw), rows, ConditionSet{});
+    for (std::size_t i = 0; i < size; ++i) {
+      for (std::size_t j = 0; j < size; ++j) {
+        total[i * size + j] += (drawn.observed()[i] - implied[i]) * (drawn.observed()[j] - implied[j]) *
+                               static_cast<double>(rows.size()) / draws;
+      }
+    }
+  }
+  double largest = 0.0;
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      const double scale = std::sqrt(predicted(i, i) * predicted(j, j));
+      largest = std::max(largest, std::abs(total[i * size + j] - predicted(i, j)) / scale);
+    }
+  }
+  CHECK(largest < 0.2);
+}
+
+TEST_CASE("halves of the sample make the whole covariance") {
+  const Case c = random_case(3, -1, 2, 301, 9);
+  const Conditions conditions(moments_of(c.rows, c.layout, Pilot::identity(c.layout.variables())), c.rows,
+                              ConditionSet{});
+  const DenseMatrix whole = conditions.covariance(c.mixture);
+  const DenseMatrix even = conditions.covariance(c.mixture, {0, 2});
+  const DenseMatrix odd = conditions.covariance(c.mixture, {1, 2});
+  const double share = conditions.even_share();
+  for (std::size_t i = 0; i < whole.values.size(); ++i) {
+    CHECK(whole.values[i] ==
+          doctest::Approx(share * even.values[i] + (1.0 - share) * odd.values[i]).epsilon(1e-10).scale(1.0));
+  }
+}
+
+TEST_CASE("conditions are chosen by size and named") {
+  CHECK(choose_conditions({8, 0}, 750).name(5) == "order6");
+  CHECK(choose_conditions({8, 0}, 750).name(3) == "q<=3");
+  CHECK(choose_conditions({12, 0}, 750).name(5) == "order6 degrees 2-2-3-2-1");
+  CHECK(choose_conditions({16, 0}, 750).name(5) == "order6 degrees 2-2-2-2-1");
+  CHECK(choose_conditions({16, 0}, 750).name(3) == "q<=3 degrees 2-2-2");
+  CHECK(ConditionSet{}.count(4) == 74);
+}
