@@ -114,6 +114,7 @@ Outcome<EmSearch> best_of_random_starts(const RowTable& rows, std::size_t compon
   const RowBlocks blocks(rows);
   Random random(seed);
   std::vector<Mixture> drawn;
+  drawn.reserve(static_cast<std::size_t>(starts));
   for (int i = 0; i < starts; ++i) {
     drawn.push_back(scale == StartScale::paper ? random_em_start(component_count, rows.feature_count, random)
                                                : random_em_start(blocks, component_count, random));

@@ -14,37 +14,37 @@
 namespace mixstream::variants {
 namespace {
 
-constexpr std::size_t vector_width = MIXSTREAM_KERNEL_WIDTH;
+inline constexpr std::size_t vector_width = MIXSTREAM_KERNEL_WIDTH;
 using Vector = double __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH), aligned(8), may_alias));
 using Bits = std::int64_t __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH), aligned(8), may_alias));
 
-[[maybe_unused]] inline Vector load(const double* from) {
+[[maybe_unused]] inline Vector load(const double* from) noexcept {
   return *reinterpret_cast<const Vector*>(from);
 }
-[[maybe_unused]] inline void store(double* to, Vector value) {
+[[maybe_unused]] inline void store(double* to, Vector value) noexcept {
   *reinterpret_cast<Vector*>(to) = value;
 }
-[[maybe_unused]] inline Vector broadcast(double value) {
+[[maybe_unused]] inline Vector broadcast(double value) noexcept {
   return value - Vector{};
 }
-[[maybe_unused]] inline Vector larger(Vector a, Vector b) {
+[[maybe_unused]] inline Vector larger(Vector a, Vector b) noexcept {
   return a > b ? a : b;
 }  // b where a is NaN
 
-[[maybe_unused]] inline double sum_of(Vector value) {
+[[maybe_unused]] inline double sum_of(Vector value) noexcept {
   double sum = 0.0;
   for (std::size_t lane = 0; lane < vector_width; ++lane) sum += value[lane];
   return sum;
 }
 
 // log 2 in two parts; the first has so few digits that its products with exponents are exact.
-constexpr double log2_high = 6.93147180369123816490e-01;
-constexpr double log2_low = 1.90821492927058770002e-10;
-constexpr double rounder = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
-constexpr std::int64_t rounder_bits = 0x4338000000000000;
+inline constexpr double log2_high = 6.93147180369123816490e-01;
+inline constexpr double log2_low = 1.90821492927058770002e-10;
+inline constexpr double rounder = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
+inline constexpr std::int64_t rounder_bits = 0x4338000000000000;
 
 /// exp(x) for x <= 700, below 1.5 ulp; zero below -700, so that no denormal slows what follows.
-[[maybe_unused]] inline Vector exponential(Vector x) {
+[[maybe_unused]] inline Vector exponential(Vector x) noexcept {
   const Vector in_range = larger(x, broadcast(-700.0));
   const Vector shifted = in_range * 1.4426950408889634074 + rounder;
   const Vector n = shifted - rounder;
@@ -65,7 +65,7 @@ constexpr std::int64_t rounder_bits = 0x4338000000000000;
 }
 
 /// log(x) for positive normal x, about 2 ulp.
-[[maybe_unused]] inline Vector logarithm(Vector x) {
+[[maybe_unused]] inline Vector logarithm(Vector x) noexcept {
   const Bits bits = reinterpret_cast<const Bits&>(x);
   // Subtracting the bits of sqrt(1/2) first puts the mantissa into [sqrt(1/2), sqrt(2)).
   constexpr std::int64_t root_half = 0x3fe6a09e667f3bcd;
