@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 
+#include "compare_command.hpp"
 #include "exit_codes.hpp"
 #include "fit_command.hpp"
 #include "output.hpp"
@@ -26,6 +27,7 @@ int main(int count, char** words) {
   MergeCommand merge;
   InspectCommand inspect;
   RefitCommand refit;
+  CompareCommand compare;
   const auto add = [&](const char* name, const char* what, auto& command) {
     CLI::App* sub = app.add_subcommand(name, what);
     command.add_to(*sub);
@@ -37,6 +39,7 @@ int main(int count, char** words) {
   add("merge", "Add saved states", merge);
   add("inspect", "What a saved state holds", inspect);
   add("refit", "Solve again from a saved state, without the rows", refit);
+  add("compare", "A fit beside the truth, or beside another fit", compare);
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {

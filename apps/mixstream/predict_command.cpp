@@ -2,32 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
 
 #include "exit_codes.hpp"
 #include "mixstream/refinement/likelihood.hpp"
 #include "mixstream/refinement/prediction.hpp"
-#include "mixstream/report/json.hpp"
 #include "mixstream/rows/feature_map.hpp"
+#include "model_file.hpp"
 #include "output.hpp"
 #include "signals.hpp"
 
 namespace mixstream {
 namespace {
-
-/// The last fit of a file of JSON lines.
-Outcome<FittedLaws> read_model(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Refusal{Reason::input_output, "cannot open '" + path + "'"};
-  std::string line;
-  std::string last;
-  while (std::getline(file, line)) {
-    if (!line.empty()) last = line;
-  }
-  return laws_from_json(last);
-}
 
 class PredictRun {
  public:
@@ -35,7 +22,7 @@ class PredictRun {
 
   int run() {
     Outcome<FittedLaws> laws = read_model(command_.model);
-    if (!laws) return fail(exit_data, command_.model + ": " + laws.refusal().text);
+    if (!laws) return fail(exit_data, laws.refusal().text);
     laws_ = std::move(laws).value();
     std::string text;
     for (const std::string& feature : laws_.features) text += (text.empty() ? "" : ",") + feature;
