@@ -169,11 +169,7 @@ class Solver {
     RefineSettings refinement;
     refinement.noise = settings_.noise;
     refinement.seed = settings_.seed;
-    std::optional<Mixture> previous;
-    if (last_ != nullptr && last_->component_count() == settings_.component_count) {
-      previous = to_pilot(*last_, layout_, tensor_.pilot());
-      if (settings_.noise == NoiseModel::known) std::ranges::fill(previous->noise_variances, pilot_noise());
-    }
+    const std::optional<Mixture> previous = previous_fit();
     Outcome<RefinedFit> fit = refine(tensor_, solution_.sample, settings_.component_count, spectral_starts(),
                                      refinement, previous ? &*previous : nullptr);
     if (!fit) return refuse(fit.refusal());
@@ -181,11 +177,21 @@ class Solver {
     describe_refined(*solution_.refined);
   }
 
+  /// The best start there is, in pilot coordinates: what the polish says now, or else the last fit.
+  std::optional<Mixture> previous_fit() const {
+    std::optional<Mixture> previous;
+    if (polish_ != nullptr && polish_->polish() != nullptr) previous = polish_->polish()->fit().mixture;
+    else if (last_ != nullptr) previous = to_pilot(*last_, layout_, tensor_.pilot());
+    if (!previous || previous->component_count() != settings_.component_count || !is_finite(*previous)) return {};
+    if (settings_.noise == NoiseModel::known) std::ranges::fill(previous->noise_variances, pilot_noise());
+    return previous;
+  }
+
   void describe_refined(const RefinedFit& fit) {
     report().stage = FitStage::refined;
     report().moment_test = {fit.distance, fit.dof, fit.p_value, fit.expected_ratio, fit.conditions};
     std::optional<PolishedFit> polished;
-    if (polish_ != nullptr && fit.accepted) polished = polish_->fit_to_report(fit, solution_.sample);
+    if (polish_ != nullptr) polished = polish_->fit_to_report(fit, solution_.sample);
     if (polished) report().stage = FitStage::polished;
     const Mixture& mixture = polished ? polished->mixture : fit.mixture;
     const DenseMatrix covariance = covariance_from(polished ? polished->information : fit.information);
