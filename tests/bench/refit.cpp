@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <cstdio>
+#include <ctime>
 #include <vector>
 
 #include "mixstream/random.hpp"
@@ -29,14 +30,21 @@ MomentTensor simulated(int d, int k, std::size_t rows) {
   return tensor;
 }
 
-/// Median seconds of a call, over at least `least` repetitions.
+/// Processor seconds of this thread: a busy machine does not count.
+double thread_seconds() {
+  std::timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Median seconds of a call.
 template <class Call>
-double median_seconds(int least, Call call) {
+double median_seconds(int repeats, Call call) {
   std::vector<double> seconds;
-  for (int i = 0; i < least; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < repeats; ++i) {
+    const double begin = thread_seconds();
     call();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    seconds.push_back(thread_seconds() - begin);
   }
   std::ranges::sort(seconds);
   return seconds[seconds.size() / 2];

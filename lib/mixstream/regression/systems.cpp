@@ -47,8 +47,6 @@ FirstMoment first_moment(const MomentTensor& tensor) {
     first.rank = eigen.rank();
   }
   first.response_square = scalar_view(tensor, 2);
-  const double mean = scalar_view(tensor, 1);
-  first.response_variance = first.response_square - mean * mean;
   std::vector<double> fitted(cross.size());
   multiply(first.gram, first.coefficients, fitted);
   first.residual_square =

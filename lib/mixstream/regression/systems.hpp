@@ -24,7 +24,6 @@ struct FirstMoment {
   DenseMatrix gram;                  ///< Sigma_1
   std::size_t rank = 0;              ///< of Sigma_1; below d the coefficients are those of least norm
   double response_square = 0;        ///< E[y^2]
-  double response_variance = 0;      ///< E[y^2] - E[y]^2
   double residual_square = 0;        ///< E[e^2], e = y - M1 . x
 };
 FirstMoment first_moment(const MomentTensor& tensor);

@@ -52,9 +52,10 @@ class RankStart {
   std::optional<double> known_;
   FirstMoment first_;
   SymmetricShape inner_;
-  RankFit second_;            // V and s2
-  std::vector<double> core_;  // cvec(S)
-  double explained_ = 0.0;    // of E(E[e^3 | x])^2, by the core
+  RankFit second_;                // V and s2
+  std::vector<double> core_;      // cvec(S)
+  double smallest_spread_ = 0.0;  // least variance of V'x, over directions
+  double explained_ = 0.0;        // of E(E[e^3 | x])^2, by the core
   SpectralFit fit_;
 };
 
@@ -98,14 +99,21 @@ bool RankStart::regress(const CentralSystems& systems, const SpectralFit* warm) 
   const RankSettings rank_settings{known_, settings_.regression_starts, settings_.regression_iterations,
                                    settings_.seed, tensor_.effective_rows};
   RankFit last;
-  if (warm != nullptr && warm->mixture.component_count() == k_ && warm->mixture.feature_count == d_) {
+  const bool warmed =
+      warm != nullptr && warm->mixture.component_count() == k_ && warm->mixture.feature_count == d_;
+  if (warmed) {
     const Mixture mixture = to_pilot(warm->mixture, tensor_.layout(), tensor_.pilot());
     last.factor = factor_of(mixture);
     last.noise_variance = mixture.noise_variances[0];
   }
-  if (!fit_rank(systems.second, first_, r_, rank_settings, &last, w_.rank, w_.rank_fits)) return false;
+  if (!fit_rank(systems.second, first_, r_, rank_settings, warmed ? &last : nullptr, w_.rank, w_.rank_fits)) {
+    return false;
+  }
   if (!choose_by_third(systems.third)) return false;
-  if (second_.unknowns > second_.equations) warn(fit_, SpectralWarning::underdetermined);
+  if (second_.unknowns > second_.equations || (r_ > 0 && w_.core_system.null_count > 0)) {
+    warn(fit_, SpectralWarning::underdetermined);
+  }
+  if (r_ > 0 && smallest_spread_ < 1e-6 * first_.residual_square) warn(fit_, SpectralWarning::lost_component);
   const double least = 1e-6 * first_.residual_square;
   if (!known_ && second_.noise_variance < least) {
     second_.noise_variance = least;
@@ -113,6 +121,22 @@ bool RankStart::regress(const CentralSystems& systems, const SpectralFit* warm) 
     warn(fit_, SpectralWarning::noise_at_bound);
   }
   return true;
+}
+
+/// Whether two factors have the same V V', as starts that end at one place do.
+bool same_covariance(const DenseMatrix& left, const DenseMatrix& right) {
+  double difference = 0.0;
+  double size = 0.0;
+  const std::size_t r = left.columns;
+  for (std::size_t a = 0; a < left.rows; ++a) {
+    for (std::size_t b = 0; b <= a; ++b) {
+      const double one = dot({left.values.data() + a * r, r}, {left.values.data() + b * r, r});
+      const double other = dot({right.values.data() + a * r, r}, {right.values.data() + b * r, r});
+      difference += (one - other) * (one - other);
+      size += one * one;
+    }
+  }
+  return difference <= 1e-10 * size;
 }
 
 /// Among the second-moment fits that the rows cannot tell apart, the one whose span explains most of e^3.
@@ -125,6 +149,7 @@ bool RankStart::choose_by_third(const PowerSystem& third) {
   RankFit best;
   for (const RankFit& candidate : w_.rank_fits) {
     if (candidate.distance > nearest.distance + slack) break;
+    if (most >= 0.0 && same_covariance(best.factor, candidate.factor)) continue;
     second_ = candidate;
     if (!order_factor() || !regress_core(third)) continue;
     if (explained_ <= most) continue;
@@ -133,7 +158,7 @@ bool RankStart::choose_by_third(const PowerSystem& third) {
   }
   if (most < 0.0) return false;
   second_ = std::move(best);
-  return regress_core(third);
+  return order_factor() && regress_core(third);
 }
 
 /// Rotates the columns of V to be orthogonal in the metric of Sigma_1, the largest first.
@@ -146,7 +171,7 @@ bool RankStart::order_factor() {
   multiply_transposed(factor, product, gram);
   SymmetricEigen eigen;
   if (!eigen.decompose(gram)) return false;
-  if (eigen.values.front() < 1e-6 * first_.residual_square) warn(fit_, SpectralWarning::lost_component);
+  smallest_spread_ = eigen.values.front();
   const DenseMatrix old = factor;
   for (std::size_t a = 0; a < d_; ++a) {
     for (std::size_t q = 0; q < r_; ++q) {
@@ -173,7 +198,6 @@ bool RankStart::regress_core(const PowerSystem& third) {
   std::vector<double> projected(inner_.size());
   multiply_transposed(w_.lifted, target, projected);
   if (!w_.core_system.decompose(w_.core_gram, 1e-9)) return false;
-  if (w_.core_system.null_count > 0) warn(fit_, SpectralWarning::underdetermined);
   w_.core_system.solve(projected, core_, w_.scratch);
   explained_ = dot(projected, core_);
   const double bound = 1.0 / std::sqrt(std::max(settings_.least_weight, 1e-4));  // |S_ijl| <= max |s_h|
