@@ -15,9 +15,10 @@ namespace mixstream {
 struct ConditionFitSettings {
   NoiseModel noise = NoiseModel::shared;
   int highest_power = highest_response_power;  ///< conditions with larger powers of y are left out
-  int rounds = 3;                              ///< weights are recomputed before each
+  int rounds = 3;                              ///< at most; weights are recomputed before each
   int max_iterations = 60;                     ///< of Levenberg-Marquardt, in each round
-  std::size_t early_rows = 1250;  ///< rounds before the last average their weights over about so many rows
+  std::size_t early_rows = 600;  ///< rows behind the weights of the first round, or 3 per condition
+  double settled_below = 1.0;    ///< a round that moves theta less, in standard errors, is the last
   double give_up_above = std::numeric_limits<double>::infinity();  ///< J after a round that ends the fit
 };
 
