@@ -11,6 +11,7 @@
 
 #include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/refine.hpp"
+#include "mixstream/refinement/standard_errors.hpp"
 #include "streams.hpp"
 
 namespace {
@@ -28,8 +29,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+double root_mean_square(const std::vector<double>& values) {
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0) /
+                   static_cast<double>(values.size()));
+}
+
 struct Summary {
-  std::vector<double> ratios, errors, yardsticks, j, expected, p, seconds;
+  std::vector<double> ratios, errors, yardsticks, j, expected, p, seconds, scaled;
   int failures = 0, accepted_failures = 0, rejected = 0, fallbacks = 0;
 };
 
@@ -52,6 +58,10 @@ void run_seed(const Setting& setting, std::size_t rows, std::uint64_t seed, bool
       yardstick ? coefficient_error(drawn.truth,
                                     fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture)
                 : 1.0;
+  const MixtureErrors predicted =
+      raw_mixture_errors(fit.mixture, fit.noise, covariance_from(fit.information), drawn.layout, kept.pilot);
+  summary.scaled.push_back(error / (root_mean_square(predicted.coefficients) *
+                                    std::sqrt(static_cast<double>(predicted.coefficients.size()))));
   summary.ratios.push_back(error / mle);
   summary.errors.push_back(error);
   summary.yardsticks.push_back(mle);
@@ -64,17 +74,13 @@ void run_seed(const Setting& setting, std::size_t rows, std::uint64_t seed, bool
   summary.fallbacks += fit.conditions.starts_with("q<=3");
   if (verbose || !fit.accepted) {
     fmt::print(
-        "  seed {} error {:.4f} ratio {:.2f} J/dof {:.2f} ({} dof, expected {:.2f}) p {:.3f} deviance {:.1f} "
+        "  seed {} error {:.4f} = {:.2f} se, ratio {:.2f} J/dof {:.2f} ({} dof, expected {:.2f}) p {:.3f} "
+        "deviance {:.1f} "
         "{} {} start {} iterations {} {:.1f} ms\n",
-        seed, error, error / mle, summary.j.back(), fit.dof, fit.expected_ratio, fit.p_value, fit.deviance,
-        fit.accepted ? "accepted" : "rejected: " + fit.complaints.text(), fit.conditions, fit.starts_tried,
-        fit.iterations, 1e3 * summary.seconds.back());
+        seed, error, summary.scaled.back(), error / mle, summary.j.back(), fit.dof, fit.expected_ratio,
+        fit.p_value, fit.deviance, fit.accepted ? "accepted" : "rejected: " + fit.complaints.text(),
+        fit.conditions, fit.starts_tried, fit.iterations, 1e3 * summary.seconds.back());
   }
-}
-
-double root_mean_square(const std::vector<double>& values) {
-  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0) /
-                   static_cast<double>(values.size()));
 }
 
 /// Kolmogorov's distance of p-values to uniform, and its own p-value.
@@ -98,12 +104,19 @@ void print_line(const Setting& setting, const Summary& s, bool yardstick) {
                root_mean_square(s.errors) / root_mean_square(s.yardsticks), std::ranges::max(s.ratios));
   }
   const auto [distance, p] = uniformity(s.p);
+  std::vector<double> sorted = s.p;
+  std::ranges::sort(sorted);
+  fmt::print(" mean J/dof {:.3f}/{:.3f}", std::accumulate(s.j.begin(), s.j.end(), 0.0) / static_cast<double>(s.j.size()), 0.5 + 0.5 * std::accumulate(s.expected.begin(), s.expected.end(), 0.0) / static_cast<double>(s.j.size()));
+  fmt::print(" least p {:.1e} {:.1e} {:.1e};", sorted[0], sorted[std::min<std::size_t>(1, sorted.size() - 1)],
+             sorted[std::min<std::size_t>(3, sorted.size() - 1)]);
   fmt::print(
-      " failures {} (accepted {}) rejected {}/{} q<=3 {} J/dof median {:.2f} max {:.2f} expected {:.2f} KS "
+      " failures {} (accepted {}) rejected {}/{} q<=3 {} J/dof median {:.2f} max {:.2f} expected {:.2f} "
+      "error/se rms {:.2f} KS "
       "{:.3f} "
       "p {:.3f} ms {:.1f}\n",
       s.failures, s.accepted_failures, s.rejected, s.p.size(), s.fallbacks, median(s.j),
-      std::ranges::max(s.j), median(s.expected), distance, p, 1e3 * median(s.seconds));
+      std::ranges::max(s.j), median(s.expected), root_mean_square(s.scaled), distance, p,
+      1e3 * median(s.seconds));
   std::fflush(stdout);
 }
 
@@ -114,11 +127,12 @@ int main(int argc, char** argv) {
   const std::size_t rows = argc > 2 ? std::stoul(argv[2]) : 50000;
   const std::uint64_t seeds = argc > 3 ? std::stoul(argv[3]) : 3;
   const std::string wanted = argc > 4 ? argv[4] : "";
-  const bool verbose = argc > 5;
+  const std::uint64_t first = argc > 5 ? std::stoul(argv[5]) : 70000;
+  const bool verbose = argc > 6;
   for (const Setting& setting : table_settings()) {
     if (!wanted.empty() && setting.name.find(wanted) == std::string::npos) continue;
     Summary summary;
-    for (std::uint64_t seed = 70000; seed < 70000 + seeds; ++seed) {
+    for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
       run_seed(setting, rows, seed, study == "accuracy", verbose, summary);
     }
     print_line(setting, summary, study == "accuracy");

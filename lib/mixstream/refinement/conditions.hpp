@@ -4,37 +4,19 @@
 //   E[y^q | x] = sum_h pi_h sum_j C(q, 2j) (2j-1)!! s2_h^j (beta_h . x)^(q-2j)
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "mixstream/mixture.hpp"
 #include "mixstream/moments/dense.hpp"
 #include "mixstream/moments/tensor.hpp"
+#include "mixstream/refinement/condition_set.hpp"
 #include "mixstream/rows/row_table.hpp"
 #include "mixstream/settings.hpp"
 
 namespace mixstream {
-
-inline constexpr int highest_response_power = 5;
-
-/// For every power q of y: the largest degree of the monomials in x that it is multiplied with.
-struct ConditionSet {
-  std::array<int, highest_response_power> degrees = {3, 3, 3, 2, 1};  ///< the whole order-6 tensor
-
-  int degree(int power) const noexcept { return degrees[static_cast<std::size_t>(power - 1)]; }
-  /// "order6", "q<=3", or these with the degrees, such as "order6 degrees 2-2-2-2-1".
-  std::string name(int highest_power) const;
-  /// How many conditions, for that many variables beside y (the constant included).
-  std::size_t count(std::size_t variables) const;
-  friend bool operator==(const ConditionSet&, const ConditionSet&) = default;
-};
-
-/// The richest set with at most `largest` conditions; the poorest one when none is small enough.
-ConditionSet choose_conditions(const Layout& layout, std::size_t largest);
 
 /// Which rows of the sample a covariance averages over: first, first + stride, first + 2 stride ...
 struct RowChoice {
@@ -70,12 +52,10 @@ class Conditions {
   /// Cov(y^p f, y^q g | x) = f g (E[y^(p+q) | x] - E[y^p | x] E[y^q | x]). Upper and lower triangle filled.
   DenseMatrix covariance(const Mixture& mixture, RowChoice rows = {}) const;
 
+  struct Content;  ///< conditions_content.hpp, for this folder
+
  private:
-  struct Content;
   std::unique_ptr<Content> content_;
 };
-
-/// E[y^q | x] of one row for q = 0 .. moments.size() - 1. No throw, no allocation.
-void conditional_moments(const Mixture& mixture, std::span<const double> features, std::span<double> moments);
 
 }  // namespace mixstream

@@ -59,56 +59,71 @@ class WeightedDistance {
   std::vector<double> whitened_;
 };
 
-/// Covariance over the whole sample, and J/dof that a right fit shows with weights from so many rows: weights
-/// from one half of the sample against the covariance of the other.
-struct FinalWeights {
-  DenseMatrix covariance;
+/// Weights from the whole sample, and J/dof that a right fit shows with weights from half of it: one half's
+/// weights against the covariance of the other.
+struct FullWeights {
+  Whitener whitener;
   double expected_ratio = 1.0;
 };
 
-FinalWeights final_weights(const Conditions& conditions, const Mixture& mixture, std::size_t leading) {
+FullWeights full_weights(const Conditions& conditions, const Mixture& mixture, std::size_t leading) {
   DenseMatrix even = conditions.covariance(mixture, {0, 2});
   const DenseMatrix odd = conditions.covariance(mixture, {1, 2});
-  const double ratio =
-      0.5 * (Whitener(even, leading).mean_variance(odd) + Whitener(odd, leading).mean_variance(even));
+  const Whitener from_even(even, leading);
+  const Whitener from_odd(odd, leading);
+  const double ratio = 0.5 * (from_even.mean_variance(from_odd) + from_odd.mean_variance(from_even));
   const double share = conditions.even_share();
   for (std::size_t i = 0; i < even.values.size(); ++i) {
     even.values[i] = share * even.values[i] + (1.0 - share) * odd.values[i];
   }
-  return {std::move(even), std::isfinite(ratio) ? std::max(1.0, ratio) : 1.0};
+  return {Whitener(even, leading), std::isfinite(ratio) ? std::max(1.0, ratio) : 1.0};
+}
+
+Whitener early_weights(const Conditions& conditions, const Mixture& mixture,
+                       const ConditionFitSettings& settings) {
+  const std::size_t leading = conditions.size(settings.highest_power);
+  const std::size_t wanted = std::max(settings.early_rows, 3 * leading);
+  const std::size_t stride = std::max<std::size_t>(1, conditions.sample_size() / wanted);
+  return Whitener(conditions.covariance(mixture, {0, stride}), leading);
 }
 
 bool all_finite(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
-/// Weights at the fitted mixture, then J, information and standard errors there.
+/// J, information and standard errors at a fitted mixture.
 RefinedFit finished(const Conditions& conditions, const ConditionFitSettings& settings, Mixture mixture,
-                    const std::vector<double>& parameters) {
-  const std::size_t leading = conditions.size(settings.highest_power);
-  const FinalWeights weights = final_weights(conditions, mixture, leading);
-  const Whitener whitener(weights.covariance, leading);
-  const LeastSquares at = WeightedDistance(conditions, settings, mixture)(whitener, parameters);
+                    const LeastSquares& at, const FullWeights& weights) {
+  const std::size_t parameters = at.gradient.size();
+  const std::size_t rank = weights.whitener.rank();
   RefinedFit fit;
   fit.mixture = std::move(mixture);
   fit.noise = settings.noise;
   fit.conditions = conditions.set().name(settings.highest_power);
-  fit.condition_count = whitener.rank();
-  fit.dof = whitener.rank() > parameters.size() ? whitener.rank() - parameters.size() : 0;
+  fit.condition_count = rank;
+  fit.dof = rank > parameters ? rank - parameters : 0;
   fit.distance = conditions.effective_rows() * at.cost;
   fit.expected_ratio = weights.expected_ratio;
   const double ratio = fit.dof > 0 ? fit.distance / static_cast<double>(fit.dof) : 1.0;
   const Matrix information = at.hessian * (conditions.effective_rows() / std::max(1.0, ratio));
   const Matrix covariance = numerics::pseudo_inverse(information);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
+  for (std::size_t i = 0; i < parameters; ++i) {
     fit.standard_errors.push_back(std::sqrt(std::max(covariance(i, i), 0.0)));
   }
   fit.information = numerics::to_dense(information);
   if (fit.dof > 0 && fit.distance >= 0.0 && std::isfinite(fit.distance)) {
     fit.p_value =
-        boost::math::gamma_q(0.5 * static_cast<double>(fit.dof), 0.5 * fit.distance / fit.expected_ratio);
+        boost::math::gamma_q(0.5 * static_cast<double>(fit.dof), 0.5 * fit.distance / fit.usual_ratio());
   }
   return fit;
+}
+
+/// How far theta moved, in standard errors: root mean square over the directions of the information.
+double movement(const std::vector<double>& from, const std::vector<double>& to, const Matrix& hessian,
+                double rows) {
+  Vector step(from.size());
+  for (std::size_t i = 0; i < from.size(); ++i) step[i] = to[i] - from[i];
+  return std::sqrt(std::max(0.0, rows * blaze::dot(step, hessian * step)) / static_cast<double>(from.size()));
 }
 
 }  // namespace
@@ -117,29 +132,41 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
                                    const ConditionFitSettings& settings) {
   const Refusal broken{Reason::numerical,
                        "the moments implied at this start are not finite; try another start"};
+  const Refusal hopeless{Reason::numerical, "J stays far above that of another start"};
   std::vector<double> parameters = to_parameters(start, settings.noise);
   if (!all_finite(parameters)) return broken;
   Mixture mixture = start;
   WeightedDistance distance(conditions, settings, mixture);
+  const std::size_t leading = conditions.size(settings.highest_power);
+  const double rows = conditions.effective_rows();
   int iterations = 0;
+  // Moves theta by Levenberg-Marquardt under fixed weights; false when it leads nowhere.
+  double moved = 0.0;
+  LeastSquares at;
+  const auto descend = [&](const Whitener& whitener) {
+    auto descent = numerics::levenberg_marquardt(
+        [&](const std::vector<double>& theta) { return distance(whitener, theta); }, parameters,
+        settings.max_iterations);
+    iterations += descent.iterations;
+    moved = movement(parameters, descent.parameters, descent.at.hessian, rows);
+    parameters = std::move(descent.parameters);
+    at = std::move(descent.at);
+    from_parameters(parameters, settings.noise, mixture);
+    return all_finite(parameters) && rows * at.cost <= settings.give_up_above;
+  };
   try {
-    for (int round = 1; round <= settings.rounds; ++round) {
-      const std::size_t wanted = round < settings.rounds ? settings.early_rows : conditions.sample_size();
-      const std::size_t stride = std::max<std::size_t>(1, conditions.sample_size() / wanted);
-      const Whitener whitener(conditions.covariance(mixture, {0, stride}),
-                              conditions.size(settings.highest_power));
-      const auto descent = numerics::levenberg_marquardt(
-          [&](const std::vector<double>& theta) { return distance(whitener, theta); }, parameters,
-          settings.max_iterations);
-      iterations += descent.iterations;
-      parameters = descent.parameters;
-      if (!all_finite(parameters)) return broken;
-      from_parameters(parameters, settings.noise, mixture);
+    if (settings.rounds > 1 && !descend(early_weights(conditions, mixture, settings))) return hopeless;
+    for (int round = 2;; ++round) {
+      const FullWeights weights = full_weights(conditions, mixture, leading);
+      const bool last = round > settings.rounds;  // only J is left to take
+      if (last) at = distance(weights.whitener, parameters);
+      if (!last && !descend(weights.whitener)) return hopeless;
+      if (!last && !(moved < settings.settled_below)) continue;
+      RefinedFit fit = finished(conditions, settings, mixture, at, weights);
+      fit.iterations = iterations;
+      if (!std::isfinite(fit.distance) || !all_finite(fit.standard_errors)) return broken;
+      return fit;
     }
-    RefinedFit fit = finished(conditions, settings, mixture, parameters);
-    fit.iterations = iterations;
-    if (!std::isfinite(fit.distance) || !all_finite(fit.standard_errors)) return broken;
-    return fit;
   } catch (const std::runtime_error&) {  // LAPACK found no eigenvalues: only from numbers that overflowed
     return broken;
   }

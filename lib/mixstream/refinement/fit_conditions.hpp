@@ -2,6 +2,8 @@
 // information matrix of the result.
 #pragma once
 
+#include <limits>
+
 #include "mixstream/mixture.hpp"
 #include "mixstream/outcome.hpp"
 #include "mixstream/refinement/conditions.hpp"
@@ -13,13 +15,15 @@ namespace mixstream {
 struct ConditionFitSettings {
   NoiseModel noise = NoiseModel::shared;
   int highest_power = highest_response_power;  ///< conditions with larger powers of y are left out
-  int rounds = 3;                              ///< weights are recomputed before each
+  int rounds = 3;                              ///< at most; weights are recomputed before each
   int max_iterations = 60;                     ///< of Levenberg-Marquardt, in each round
-  std::size_t early_rows = 1250;  ///< rounds before the last average their weights over about so many rows
+  std::size_t early_rows = 600;  ///< rows behind the weights of the first round, or 3 per condition
+  double settled_below = 1.0;    ///< a round that moves theta less, in standard errors, is the last
+  double give_up_above = std::numeric_limits<double>::infinity();  ///< J after a round that ends the fit
 };
 
 /// Fits from the start. Accepts nothing: complaints stay empty until judged. Refuses when the weights cannot
-/// be computed there. Allocates; milliseconds at d = 4.
+/// be computed there, or when it gave up. Allocates; milliseconds at d = 4.
 Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& start,
                                    const ConditionFitSettings& settings);
 

@@ -5,22 +5,25 @@
 #include <cmath>
 #include <vector>
 
+#include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/likelihood.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 
 namespace mixstream {
 namespace {
 
-constexpr double largest_ratio = 2.0;         // J/dof of a right fit, beyond what the sample explains
-constexpr double rejected_right_fits = 1e-4;  // where few degrees of freedom make J/dof spread wide
+constexpr double rejected_right_fits = 1e-5;  // by J, were it exactly chi-square
 constexpr double largest_line_error = 0.5;    // root mean square standard error of beta_h . x, against y
 constexpr double deviance_spreads = 5.0;
-constexpr std::size_t score_rows = 1250;  // enough rows for a trace
+constexpr int climbing_iterations = 10;
+constexpr std::size_t score_rows = 600;  // enough rows for a trace
 
 double distance_limit(double dof) {
-  const boost::math::chi_squared law(dof);
-  return std::max(largest_ratio * dof,
-                  boost::math::quantile(boost::math::complement(law, rejected_right_fits)));
+  return boost::math::quantile(boost::math::complement(boost::math::chi_squared(dof), rejected_right_fits));
+}
+
+double with_spread(double expected) {
+  return expected + deviance_spreads * std::sqrt(2.0 * expected);
 }
 
 }  // namespace
@@ -69,6 +72,14 @@ double Judge::expected_deviance(const RefinedFit& fit, const DenseMatrix& covari
   return static_cast<double>(parameters) + sample_rows_ * trace / weight;
 }
 
+/// Where noise variances are poorly determined a right fit can look unlikely; EM from it then soon makes up.
+bool Judge::climbs_to_best(const RefinedFit& fit) const {
+  const EmFit climbed =
+      fit_em(sample_, fit.mixture, {.noise = fit.noise, .max_iterations = climbing_iterations});
+  const double deviance = 2.0 * sample_rows_ * (best_ - climbed.mean_log_likelihood);
+  return deviance < with_spread(static_cast<double>(fit.standard_errors.size()));
+}
+
 void Judge::judge(RefinedFit& fit) const {
   const DenseMatrix covariance = covariance_from(fit.information);
   const std::size_t d = fit.mixture.feature_count;
@@ -82,11 +93,11 @@ void Judge::judge(RefinedFit& fit) const {
   }
   const double own = mean_log_likelihood(fit.mixture, sample_);
   fit.deviance = 2.0 * sample_rows_ * (std::max(best_, own) - own);
-  const double expected = expected_deviance(fit, covariance);
   const double dof = static_cast<double>(fit.dof);
   fit.complaints.distance = fit.dof > 0 && !(fit.distance < fit.expected_ratio * distance_limit(dof));
   fit.complaints.standard_errors = !(line_error < largest_line_error * response_size_);
-  fit.complaints.likelihood = !(fit.deviance < expected + deviance_spreads * std::sqrt(2.0 * expected));
+  fit.complaints.likelihood =
+      !(fit.deviance < with_spread(expected_deviance(fit, covariance))) && !climbs_to_best(fit);
   fit.accepted = !fit.complaints.any();
 }
 

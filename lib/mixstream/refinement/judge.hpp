@@ -17,7 +17,8 @@ class Judge {
   /// A candidate reached this mean log-likelihood on the sample.
   void saw(double mean_log_likelihood) noexcept;
 
-  /// Fills deviance, complaints and accepted. Deviance of an estimate with covariance C, on R rows with
+  /// Fills deviance, complaints and accepted. J is compared with chi-square, stretched by what weights from
+  /// half the sample would do to it. Deviance of an estimate with covariance C, on R rows with
   /// information I_R, is expected to be the number of parameters + tr(I_R C).
   void judge(RefinedFit& fit) const;
 
@@ -25,6 +26,7 @@ class Judge {
   double best_mean_log_likelihood() const noexcept { return best_; }
 
  private:
+  bool climbs_to_best(const RefinedFit& fit) const;
   double expected_deviance(const RefinedFit& fit, const DenseMatrix& covariance) const;
 
   const RowTable& sample_;

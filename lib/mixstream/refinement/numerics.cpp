@@ -133,21 +133,32 @@ void Whitener::apply(std::span<const double> rows, std::size_t columns, std::vec
               factor_.data(), order, scaled.data(), width, 0.0, result.data(), width);
 }
 
-double Whitener::mean_variance(const DenseMatrix& covariance) const {
-  std::vector<double> leading(size_ * size_);
-  for (std::size_t i = 0; i < size_; ++i) {
-    std::copy_n(covariance.values.data() + i * covariance.columns, size_, leading.data() + i * size_);
+std::vector<double> Whitener::root() const {
+  std::vector<double> result(size_ * rank_, 0.0);
+  if (regular_) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      for (std::size_t j = 0; j <= i; ++j) result[i * size_ + j] = factor_[i * size_ + j] / inverse_scale_[i];
+    }
+    return result;
   }
-  std::vector<double> half;  // W C, rank x size
-  apply(leading, size_, half);
-  std::vector<double> transposed(size_ * rank_);
-  for (std::size_t i = 0; i < rank_; ++i) {
-    for (std::size_t j = 0; j < size_; ++j) transposed[j * rank_ + i] = half[i * size_ + j];
+  // W = D^-1/2 V' has the pseudo-inverse V D^1/2; W W' is the diagonal D^-1.
+  for (std::size_t m = 0; m < rank_; ++m) {
+    const double* row = factor_.data() + m * size_;
+    double inverse_value = 0.0;
+    for (std::size_t i = 0; i < size_; ++i) inverse_value += row[i] * row[i];
+    for (std::size_t i = 0; i < size_; ++i) {
+      result[i * rank_ + m] = row[i] / inverse_value / inverse_scale_[i];
+    }
   }
-  std::vector<double> whole;  // W (W C)' = W C W'
-  apply(transposed, rank_, whole);
+  return result;
+}
+
+// tr(W S S' W') = |W S|^2
+double Whitener::mean_variance(const Whitener& other) const {
+  std::vector<double> product;
+  apply(other.root(), other.rank_, product);
   double trace = 0.0;
-  for (std::size_t i = 0; i < rank_; ++i) trace += whole[i * rank_ + i];
+  for (const double value : product) trace += value * value;
   return trace / static_cast<double>(rank_);
 }
 

@@ -39,11 +39,12 @@ class Whitener {
   /// W M for a matrix with as many rows as the covariance; the result has rank() rows.
   void apply(std::span<const double> rows, std::size_t columns, std::vector<double>& result) const;
 
-  /// tr(W C W') / rank: one on average for the covariance itself.
-  double mean_variance(const DenseMatrix& covariance) const;
+  /// tr(W C W') / rank for the covariance C behind another whitener: one for its own.
+  double mean_variance(const Whitener& other) const;
 
  private:
   void scale_rows(std::vector<double>& values, std::size_t columns) const;
+  std::vector<double> root() const;  // S with S S' = C: size x rank
 
   std::size_t size_ = 0;
   std::size_t rank_ = 0;

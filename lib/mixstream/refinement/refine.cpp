@@ -16,7 +16,10 @@ namespace mixstream {
 namespace {
 
 constexpr int fallback_power = 3;
+constexpr int few_iterations = 10;
 constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
+constexpr double hopeless_distance = 20.0;  // times the best J so far
+constexpr double near_distance = 10.0;      // between the J of optima that the rows hardly tell apart
 
 RowTable every(const RowTable& rows, std::size_t stride) {
   RowTable thin{rows.feature_count, {}, {}, {}};
@@ -49,18 +52,27 @@ class Search {
     refine_from(previous, highest_response_power, 2);
   }
 
+  /// From EM's optima; then, if none is accepted, from where EM has hardly begun: on few rows it can leave
+  /// the right valley that many rows would show.
   void try_batch(std::vector<Mixture> starts) {
-    for (const EmFit& start : warmed(std::move(starts))) {
+    for (Mixture& start : starts) {
+      start = tamed(tensor_, std::move(start), settings_.noise == NoiseModel::known);
+    }
+    for (const EmFit& start : warmed(starts)) {
+      if (accepted() && deviance(start) > plausible_deviance()) return;
       refine_from(start.mixture, highest_response_power, 3);
-      if (accepted()) return;
+    }
+    for (auto start = starts.begin(); start != starts.end() && !accepted(); ++start) {
+      refine_from(fit_em(rows_, *start, em_settings(few_iterations)).mixture, highest_response_power, 3);
     }
   }
 
   /// Powers of y above the third bring the noise's fourth moment in: without them its shape matters less.
+  /// Where they did no harm after all, the whole set agrees from there.
   void try_fall_back() {
     if (!best_ || accepted() || !best_->complaints.distance) return;
-    const Mixture start = best_->mixture;
-    refine_from(start, fallback_power, 3);
+    refine_from(Mixture(best_->mixture), fallback_power, 3);
+    if (accepted()) refine_from(Mixture(best_->mixture), highest_response_power, 3);
   }
 
  private:
@@ -73,31 +85,32 @@ class Search {
     return {.noise = settings_.noise, .max_iterations = iterations, .stop_below_gain = 1e-7};
   }
 
-  /// EM on few rows from every start, then on all rows from each optimum that is new and not hopeless. Best
-  /// likelihood first.
-  std::vector<EmFit> warmed(std::vector<Mixture> starts) {
-    std::vector<EmFit> rough;
-    for (Mixture& start : starts) {
-      start = tamed(tensor_, std::move(start), settings_.noise == NoiseModel::known);
-      rough.push_back(fit_em(thin_rows_, start, em_settings(settings_.warm_iterations)));
-    }
-    const auto better = [](const EmFit& one, const EmFit& two) {
-      return one.mean_log_likelihood > two.mean_log_likelihood;
-    };
-    std::ranges::stable_sort(rough, better);
+  double deviance(const EmFit& fit) const {
+    return 2.0 * judge_.sample_rows() * (judge_.best_mean_log_likelihood() - fit.mean_log_likelihood);
+  }
+
+  double plausible_deviance() const {
+    const double expected = static_cast<double>(parameters_);
+    return expected + 5.0 * std::sqrt(2.0 * expected);
+  }
+
+  /// EM on few rows from every start, then on all rows from each optimum that is new; those that are not
+  /// hopeless, best likelihood first.
+  std::vector<EmFit> warmed(const std::vector<Mixture>& starts) {
     std::vector<EmFit> result;
-    for (const EmFit& fit : rough) {
-      EmFit full = fit_em(rows_, fit.mixture, em_settings(settings_.warm_iterations / 2));
+    for (const Mixture& start : starts) {
+      const EmFit rough = fit_em(thin_rows_, start, em_settings(settings_.warm_iterations));
+      EmFit full = fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations / 2));
       judge_.saw(full.mean_log_likelihood);
       if (is_known(full.mixture)) continue;
       seen_.push_back(full.mixture);
       result.push_back(std::move(full));
     }
-    std::ranges::stable_sort(result, better);
+    std::ranges::stable_sort(result, [](const EmFit& one, const EmFit& two) {
+      return one.mean_log_likelihood > two.mean_log_likelihood;
+    });
     std::erase_if(result, [&](const EmFit& fit) {
-      const double deviance =
-          2.0 * judge_.sample_rows() * (judge_.best_mean_log_likelihood() - fit.mean_log_likelihood);
-      return deviance > hopeless_deviance * static_cast<double>(parameters_);
+      return deviance(fit) > hopeless_deviance * static_cast<double>(parameters_);
     });
     return result;
   }
@@ -109,14 +122,28 @@ class Search {
 
   void refine_from(const Mixture& start, int highest_power, int rounds) {
     if (conditions_.size(highest_power) < parameters_) return;
-    auto outcome = fit_conditions(
-        conditions_, start, {.noise = settings_.noise, .highest_power = highest_power, .rounds = rounds});
+    ConditionFitSettings how{.noise = settings_.noise, .highest_power = highest_power, .rounds = rounds};
+    if (best_) how.give_up_above = hopeless_distance * best_->distance;
+    auto outcome = fit_conditions(conditions_, start, how);
     ++tried_;
     if (!outcome) return;
     RefinedFit fit = std::move(outcome).value();
     judge_.judge(fit);
     fit.starts_tried = tried_;
-    if (fit.accepted || !best_ || fit.deviance < best_->deviance) best_ = std::move(fit);
+    if (!best_ || beats(fit, *best_)) std::swap(fit, best_ ? *best_ : best_.emplace());
+    if (fit.accepted && fit.dof == best_->dof && fit.distance < best_->distance + near_distance &&
+        !same_optimum(fit.mixture, best_->mixture, second_moment_)) {
+      best_->rivals = fit.rivals + 1;
+    }
+  }
+
+  /// Accepted before rejected; all conditions before some; then, of accepted fits, the lesser J, which all
+  /// rows decide; of rejected ones, the likelier on the sample.
+  static bool beats(const RefinedFit& one, const RefinedFit& two) {
+    if (one.accepted != two.accepted) return one.accepted;
+    if (!one.accepted) return one.deviance < two.deviance;
+    if (one.condition_count != two.condition_count) return one.condition_count > two.condition_count;
+    return one.distance < two.distance;
   }
 
   const MomentTensor& tensor_;

@@ -37,18 +37,24 @@ struct RefinedFit {
   DenseMatrix information;              ///< inverse covariance of theta, divided by max(1, J/dof)
   std::vector<double> standard_errors;  ///< of theta (parameters.hpp)
 
-  double distance = 0.0;        ///< J = n |W (observed - implied)|^2
-  std::size_t dof = 0;          ///< degrees of freedom of J at a right fit
-  double expected_ratio = 1.0;  ///< J/dof that a right fit shows with weights from this sample, at least 1
-  double p_value = 0.0;         ///< of J / expected_ratio against chi-square(dof)
+  double distance = 0.0;  ///< J = n |W (observed - implied)|^2
+  std::size_t dof = 0;    ///< degrees of freedom of J at a right fit
+  /// J/dof of a right fit with weights from half the sample (against the other half), at least 1.
+  double expected_ratio = 1.0;
+  double p_value = 0.0;  ///< of J / usual_ratio() against chi-square(dof)
   double deviance = std::numeric_limits<double>::infinity();  ///< 2 R (best log-likelihood seen - this fit's)
 
   std::string conditions;           ///< which moments were matched, such as "order6" or "q<=3"
   std::size_t condition_count = 0;  ///< how many, after dependent ones dropped out
   Complaints complaints;
   bool accepted = false;  ///< checked, and without complaint
+  int rivals = 0;         ///< other optima accepted at nearly the same J: the rows do not decide yet
   int starts_tried = 0;   ///< refinements run until this one was taken
   int iterations = 0;     ///< Levenberg-Marquardt steps of this refinement
+
+  /// J/dof that a right fit shows on average: weights from the whole sample err less than half as much
+  /// (0.35 to 0.5, measured from bounded to Gaussian features).
+  double usual_ratio() const noexcept { return 1.0 + 0.4 * (expected_ratio - 1.0); }
 };
 
 struct RefineSettings {
@@ -63,8 +69,9 @@ struct RefineSettings {
 };
 
 /// Refines from the previous fit, when there is one, and takes the result when it is accepted. Otherwise
-/// warms all starts by EM on the sample, refines in the order of the sample's likelihood, and takes the first
-/// that is accepted; the best of those tried when none is. Tensor and sample in the same coordinates; under
+/// warms all starts by EM on the sample, refines each optimum in the order of the sample's likelihood until
+/// one is accepted and no other is as likely, and takes the accepted fit of least J; the likeliest of those
+/// tried when none is accepted. Tensor and sample in the same coordinates; under
 /// NoiseModel::known every start carries the known variances. Refuses when there are fewer conditions than
 /// parameters, no rows, or nothing finite to say.
 Outcome<RefinedFit> refine(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
