@@ -208,8 +208,19 @@ void AnchoredPolish::move_anchor() noexcept {
   solver_.factor(total_information_);
   solver_.solve(step_);
   step_to(step_);
+  doubt_start();
   ++state_.moves;
   state_.rows_since_move = 0;
+}
+
+/// An honest beginning lies within its own errors of what the rows say: (theta_0 - theta)' I_0 (theta_0 -
+/// theta) is about its rank. One that does not is given the errors that it shows.
+void AnchoredPolish::doubt_start() noexcept {
+  const std::size_t rank = solver_.factor(information_of(0));
+  if (rank == 0) return;
+  const auto size = static_cast<double>(rank);
+  const double ratio = solver_.inverse_form(gradient_of(0)) / size;
+  if (ratio > 1.0 + 2.0 * std::sqrt(2.0 / size)) scale_slot(0, 1.0 / ratio);
 }
 
 void AnchoredPolish::warm_anchor(const RowTable& sample) noexcept {

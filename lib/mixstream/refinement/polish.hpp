@@ -131,6 +131,7 @@ class AnchoredPolish {
   void settle() noexcept;
   void gather(std::span<double> information, std::span<double> gradient) const noexcept;
   void step_to(std::span<double> step) noexcept;
+  void doubt_start() noexcept;
 
   PolishState state_;
   ScoreKernel kernel_;

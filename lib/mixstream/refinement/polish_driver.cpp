@@ -178,6 +178,12 @@ std::optional<PolishedFit> PolishDriver::fit_to_report(const RefinedFit& refined
   if (!polish_) return {};
   PolishedFit fit = polish_->fit();
   if (!same_model(fit.mixture, refined.mixture)) return {};
+  if (polish_->rows() < sample.size()) {  // just begun: the sample still says more than the rows since
+    AnchoredPolish warmed = *polish_;
+    warmed.warm_anchor(sample);
+    fit.mixture = warmed.anchor();
+    fit.parameters = to_parameters(fit.mixture, refined.noise);
+  }
   const double gain = likelihood_gain(fit.mixture, refined.mixture, sample).deviations();
   if (!(gain >= -settings_.likelihood_limit)) return {};
   return fit;
