@@ -1,7 +1,6 @@
 // The memory behind a Batch, filled row by row and used again for the next batch.
 #pragma once
 
-#include <bit>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +33,7 @@ class BatchBuilder {
     rows_ = 0;
     refused_.clear();
     kept_.clear();
-    if (!texts_.empty()) kept_.reserve(std::bit_ceil(text_bytes + number_text * texts_.size()));
+    if (!texts_.empty()) kept_.reserve(text_bytes + number_text * texts_.size());
   }
 
   bool full() const noexcept { return rows_ == places_.size() || refused_.size() == refused_.capacity(); }

@@ -2,7 +2,6 @@
 #include <zstd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -91,7 +90,7 @@ class DecompressedSource final : public ByteSource {
   std::uint64_t bytes_taken() const noexcept override { return source_->bytes_taken(); }
 
  private:
-  std::string_view pending() const noexcept { return {buffer_.data() + begin_, end_ - begin_}; }
+  std::string_view pending() const noexcept { return {buffer_.get() + begin_, end_ - begin_}; }
 
   bool decide() {
     const auto compression = compression_of(pending(), source_ended_);
@@ -102,10 +101,10 @@ class DecompressedSource final : public ByteSource {
   }
 
   Outcome<Arrival> fetch() {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
-    auto arrival = source_->read({buffer_.data() + end_, buffer_.size() - end_});
+    auto arrival = source_->read({buffer_.get() + end_, capacity - end_});
     if (arrival) {
       end_ += arrival.value().bytes;
       source_ended_ = arrival.value().end;
@@ -144,7 +143,8 @@ class DecompressedSource final : public ByteSource {
 
   std::unique_ptr<ByteSource> source_;
   std::unique_ptr<Decoder> decoder_;
-  std::array<char, 65536> buffer_{};
+  static constexpr std::size_t capacity = 1 << 16;
+  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(capacity);
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   bool decided_ = false;

@@ -25,13 +25,21 @@ std::string_view unread(const Window& window) noexcept {
 /// Consumes a UTF-8 byte order mark; refuses a UTF-16 one.
 Verdict skip_byte_order_mark(Window& window, const InputSettings& settings) {
   constexpr std::string_view mark = "\xEF\xBB\xBF";
-  while (!window.ended() && window.size() < mark.size() && mark.starts_with(unread(window))) {
+  constexpr std::array wide_marks{"\xFF\xFE"sv, "\xFE\xFF"sv};
+  const auto may_become = [&](std::string_view whole) {
+    return !window.ended() && window.size() < whole.size() && whole.starts_with(unread(window));
+  };
+  while (may_become(mark) || may_become(wide_marks[0]) || may_become(wide_marks[1])) {
     if (const Verdict read = read_more(window, settings); !read) return read;
   }
-  if (unread(window).starts_with(mark)) window.consume(window.begin() + mark.size());
-  for (const std::string_view wide : {"\xFF\xFE"sv, "\xFE\xFF"sv}) {
-    if (unread(window).starts_with(wide))
+  if (unread(window).starts_with(mark)) {
+    window.consume(window.begin() + mark.size());
+    return std::monostate{};
+  }
+  for (const std::string_view wide : wide_marks) {
+    if (unread(window).starts_with(wide)) {
       return bad({"the input is UTF-16 text: convert it to UTF-8 (iconv -f UTF-16)"});
+    }
   }
   return std::monostate{};
 }
@@ -149,14 +157,13 @@ Verdict read_ndjson_head(Head& head, Window& window, const InputSettings& settin
   for (std::size_t at = 0; at <= settings.max_line;) {
     const std::string_view rest = unread(window).substr(at);
     const std::string_view line = rest.substr(0, rest.find('\n'));
+    if (line.size() > settings.max_line) break;
     if (line.size() < rest.size()) {
       head.columns = keys_of(line);
       if (!head.columns.empty()) return std::monostate{};
       at += line.size() + 1;
     } else if (window.ended()) {
       return bad({"the input is empty or holds no JSON object"});
-    } else if (line.size() > settings.max_line) {
-      break;
     } else if (const Verdict read = read_more(window, settings); !read) {
       return read;
     }

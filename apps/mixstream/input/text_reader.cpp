@@ -15,7 +15,7 @@ TextReader::TextReader(TextStart start, const Selection& selection, const InputS
 
 Outcome<Batch> TextReader::next() {
   for (;;) {
-    builder_.start(window_.size());
+    builder_.start(window_.capacity());
     if (!finished_ && !broken_) parse();
     if (!builder_.empty()) return builder_.batch();
     if (broken_) return *broken_;

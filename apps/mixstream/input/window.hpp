@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "input/bytes.hpp"
 
@@ -17,17 +16,18 @@ class Window {
   /// offset: of the source's first byte in the file. text: a last line without newline gets one.
   Window(std::unique_ptr<ByteSource> source, std::uint64_t offset, bool text);
 
-  const char* begin() const noexcept { return buffer_.data() + begin_; }
-  const char* end() const noexcept { return buffer_.data() + end_; }
+  const char* begin() const noexcept { return buffer_.get() + begin_; }
+  const char* end() const noexcept { return buffer_.get() + end_; }
   std::size_t size() const noexcept { return end_ - begin_; }
-  std::uint64_t offset() const noexcept { return offset_; }  ///< of begin()
-  bool ended() const noexcept { return ended_; }             ///< nothing will come behind end()
+  std::size_t capacity() const noexcept { return capacity_; }  ///< no less than size()
+  std::uint64_t offset() const noexcept { return offset_; }    ///< of begin()
+  bool ended() const noexcept { return ended_; }               ///< nothing will come behind end()
   std::uint64_t bytes_taken() const noexcept { return source_->bytes_taken(); }
 
   /// Everything before `to` is done with.
   void consume(const char* to) noexcept {
     offset_ += static_cast<std::uint64_t>(to - begin());
-    begin_ = static_cast<std::size_t>(to - buffer_.data());
+    begin_ = static_cast<std::size_t>(to - buffer_.get());
   }
 
   /// Reads once, behind the unread bytes, which move to the front: pointers into the window end here.
@@ -35,10 +35,13 @@ class Window {
   Outcome<Arrival> more();
 
  private:
+  void make_room();
+
   static constexpr std::size_t chunk = 1 << 17;
 
   std::unique_ptr<ByteSource> source_;
-  std::vector<char> buffer_;
+  std::size_t capacity_ = chunk;
+  std::unique_ptr<char[]> buffer_;  // capacity_ and the padding; not cleared, for most inputs are small
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t offset_;

@@ -41,6 +41,10 @@ std::vector<Case> cases() {
        {},
        with_text},
       {"", {}},
+      {"\xFF\xFE"
+       "a,b\n"},
+      {"\xEF\xBB\xBF\xFE\xFF,b\n1,2\n"},
+      {"{\"a\":x}\n{\"a\":123456789}\n{\"a\":1}\n", narrow},
       {"{\"a\":1}\n{\"a\":111111111}\n{\"a\":2}\n", narrow},
   };
 }
