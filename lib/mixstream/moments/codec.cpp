@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t magic = 0x455441545358494DULL;  // "MIXSTATE" in little-endian
 constexpr std::size_t header_size = 8 + 4 + 4 + 8;      // magic, version, zero, length of the whole
-constexpr std::size_t section_header_size = 4 + 4 + 8;  // type, zero, length of the payload
 constexpr std::size_t checksum_size = 8;
 
 enum SectionType : std::uint32_t {
@@ -44,6 +43,7 @@ void put_section(ByteWriter& out, std::uint32_t type, Write write) {
 
 // A sound state stays below this with room for all rows to come.
 constexpr double largest_sum = 1e300;
+constexpr double largest_total_weight = 1e60;
 
 bool all_within(std::span<const double> values, double limit) {
   return std::ranges::all_of(values, [limit](double value) { return std::abs(value) <= limit; });
@@ -232,6 +232,7 @@ class StateCodec {
     in.take(bin.compensation);
     const auto pending = in.take<std::uint32_t>();
     const bool sound = in.ok() && bin.weight_squares >= 0.0 && bin.weight_squares <= largest_sum &&
+                       bin.sums[0] >= 0.0 && bin.sums[0] <= largest_total_weight &&
                        all_within(bin.sums, largest_sum) && all_within(bin.compensation, largest_sum) &&
                        pending < bin.pending.capacity() && pending <= bin.rows;
     if (!sound) return false;

@@ -277,6 +277,7 @@ MomentTensor MomentState::moments(const BinMask& bins) const {
   if (!pilot_fixed_) return settled().moments(bins);
   MomentTensor tensor(settings_.layout, pilot_);
   double weight_squares = 0.0;
+  double rows = 0.0;
   std::vector<double> rest(tensor.sums().size());
   AlignedDoubles workspace(workspace_.size());
   for (const Pane& pane : panes_) {
@@ -289,12 +290,14 @@ MomentTensor MomentState::moments(const BinMask& bins) const {
         rest[i] += bin.compensation[i];
       }
       weight_squares += bin.weight_squares;
+      rows += static_cast<double>(bin.rows);
     }
   }
   const double unit = forgetting_.growth_now();
   for (std::size_t i = 0; i < rest.size(); ++i) tensor.sums()[i] = (tensor.sums()[i] + rest[i]) / unit;
   const double total = tensor.total_weight() * unit;
-  tensor.effective_rows = weight_squares > 0.0 ? total * total / weight_squares : 0.0;
+  // never more than there are, also where the squares of vanishing weights were rounded
+  tensor.effective_rows = weight_squares > 0.0 ? std::min(rows, total / weight_squares * total) : 0.0;
   tensor.row_count = row_count();
   return tensor;
 }

@@ -1,6 +1,7 @@
 #include "mixstream/monomials/kernel.hpp"
 
 #include <stdexcept>
+#include <cstdlib>
 
 namespace mixstream {
 namespace {
@@ -24,6 +25,7 @@ variants::Accumulate variant_for(InstructionSet set) {
 
 /// Long blocks spread the cost of closing a tile; short ones fit the cache and bound the longest append.
 std::size_t rows_of_a_block(int variables) {
+  if (const char* e = getenv("BR")) return std::atoi(e);
   return variables < 12 ? 64 : 128;
 }
 
@@ -39,7 +41,7 @@ std::size_t workspace_doubles(const Packing& packing, std::size_t stride) {
 /// rectangle of all of them for b >= shallow - 1, one for each b before.
 std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
   const int m = packing.variables();
-  const int shallow = m < 12 ? 2 : 6;
+  const int shallow = getenv("SH") ? std::atoi(getenv("SH")) : m < 12 ? 2 : 6;
   const auto lefts_before = [](int pivot) {  // left columns of smaller pivots, N(pivot, 3)
     return static_cast<std::uint32_t>(pivot * (pivot + 1) * (pivot + 2) / 6);
   };
@@ -69,11 +71,12 @@ BlockKernel::BlockKernel(int variables, InstructionSet set)
       workspace_size_(workspace_doubles(packing_, column_stride(block_rows_))),
       rectangles_(rectangles_of(packing_)),
       accumulate_(variant_for(set)) {
+  const std::size_t stride = column_stride(block_rows_);
   for (int pivot = 0; pivot < variables; ++pivot) {
     std::size_t row_start = packing_.offset(pivot) - packing_.right_rank(0, pivot, pivot, pivot);
     for (int j = 0; j <= pivot; ++j) {
       for (int i = 0; i <= j; ++i) {
-        left_columns_.push_back(static_cast<std::uint32_t>(packing_.right_rank(0, i, j, pivot)));
+        left_offsets_.push_back(static_cast<std::uint32_t>(packing_.right_rank(0, i, j, pivot) * stride));
         row_starts_.push_back(static_cast<std::uint32_t>(row_start));
         row_start += packing_.right_count(pivot);
       }
@@ -91,7 +94,7 @@ void BlockKernel::accumulate_by(variants::Accumulate variant, const RowBlock& bl
   if (block.rows() == 0) return;
   const variants::Plan plan{static_cast<std::size_t>(variables()),
                             column_stride(block_rows_),
-                            left_columns_.data(),
+                            left_offsets_.data(),
                             row_starts_.data(),
                             rectangles_.data(),
                             rectangles_.size()};

@@ -54,40 +54,68 @@ struct Table {
   std::size_t rows;     ///< a multiple of width; rows beyond the block's are zero
 };
 
-/// The totals of left columns [l, l + Left) and right columns [r, r + Right). `upcoming` is a column that
-/// will be wanted soon.
+/// parts += left columns times right columns, for the rows of one vector.
 template <int Left, int Right>
-MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, std::size_t l, std::size_t r,
+MIXSTREAM_INLINE void step_of(const double* const* left, const double* const* right, std::size_t row,
+                              Lanes* parts) {
+  if constexpr (Left <= Right) {
+    Lanes a[Left];
+    for (int i = 0; i < Left; ++i) {
+      a[i] = load(left[i] + row);
+    }
+    for (int j = 0; j < Right; ++j) {
+      Lanes b = load(right[j] + row);
+      for (int i = 0; i < Left; ++i) multiply_add(parts[i * Right + j], a[i], b);
+    }
+  } else {
+    Lanes b[Right];
+    for (int j = 0; j < Right; ++j) {
+      b[j] = load(right[j] + row);
+    }
+    for (int i = 0; i < Left; ++i) {
+      Lanes a = load(left[i] + row);
+      for (int j = 0; j < Right; ++j) multiply_add(parts[i * Right + j], a, b[j]);
+    }
+  }
+}
+
+/// Some left columns and where their rows of totals start.
+template <int Left>
+struct LeftColumns {
+  const double* columns[Left];
+  std::size_t starts[Left];
+
+  MIXSTREAM_MEMBER LeftColumns(const Plan& plan, const Table& table, std::size_t first) {
+    for (int i = 0; i < Left; ++i) {
+      columns[i] = table.left + plan.left_offsets[first + i];
+      starts[i] = plan.row_starts[first + i];
+    }
+  }
+};
+
+/// The totals of some left columns and right columns [r, r + Right). `upcoming` is a column wanted soon.
+template <int Left, int Right>
+MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, const LeftColumns<Left>& left, std::size_t r,
                            const double* upcoming, Totals totals) {
-  const double* left[Left];
-  const double* right[Right];
+  const double* left_columns[Left];
+  const double* right_columns[Right];
   std::size_t starts[Left];
   for (int i = 0; i < Left; ++i) {
-    left[i] = table.left + plan.left_columns[l + i] * plan.stride;
-    starts[i] = plan.row_starts[l + i] + r;
-    __builtin_prefetch(totals.sums + starts[i], 1);
-    __builtin_prefetch(totals.compensation + starts[i], 1);
+    left_columns[i] = left.columns[i];
+    starts[i] = left.starts[i] + r;
+    keep_pointer(left_columns[i]);
   }
-  for (int j = 0; j < Right; ++j) right[j] = table.right + (r + j) * plan.stride;
+  for (int j = 0; j < Right; ++j) {
+    right_columns[j] = table.right + (r + j) * plan.stride;
+    keep_pointer(right_columns[j]);
+  }
   Lanes parts[Left * Right] = {};
-  for (std::size_t row = 0; row < table.rows; row += width) {
+  for (std::size_t row = 0; row < table.rows; row += step) {
     __builtin_prefetch(upcoming + row);
-    if constexpr (Left <= Right) {
-      Lanes a[Left];
-      for (int i = 0; i < Left; ++i) a[i] = load(left[i] + row);
-      for (int j = 0; j < Right; ++j) {
-        Lanes b = load(right[j] + row);
-        keep_in_register(b);
-        for (int i = 0; i < Left; ++i) parts[i * Right + j] = multiply_add(a[i], b, parts[i * Right + j]);
-      }
-    } else {
-      Lanes b[Right];
-      for (int j = 0; j < Right; ++j) b[j] = load(right[j] + row);
-      for (int i = 0; i < Left; ++i) {
-        Lanes a = load(left[i] + row);
-        keep_in_register(a);
-        for (int j = 0; j < Right; ++j) parts[i * Right + j] = multiply_add(a, b[j], parts[i * Right + j]);
-      }
+    if constexpr (step > 8) __builtin_prefetch(upcoming + row + 8);
+#pragma GCC unroll 4
+    for (int part = 0; part < step; part += width) {
+      step_of<Left, Right>(left_columns, right_columns, row + part, parts);
     }
   }
   add_parts<Left, Right>(parts, totals, starts);
@@ -97,10 +125,9 @@ MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, std::size_t l, 
 template <int Left, int Rest, int Right>
 void strip(const Plan& plan, const Table& table, std::size_t l, std::size_t end, std::size_t r,
            Totals totals) {
-  const double* none = table.right;
-  for (; l + Left <= end; l += Left) tile<Left, Right>(plan, table, l, r, none, totals);
-  for (; l + Rest <= end; l += Rest) tile<Rest, Right>(plan, table, l, r, none, totals);
-  for (; l < end; ++l) tile<1, Right>(plan, table, l, r, none, totals);
+  for (; l + Left <= end; l += Left) tile<Left, Right>(plan, table, {plan, table, l}, r, table.right, totals);
+  for (; l + Rest <= end; l += Rest) tile<Rest, Right>(plan, table, {plan, table, l}, r, table.right, totals);
+  for (; l < end; ++l) tile<1, Right>(plan, table, {plan, table, l}, r, table.right, totals);
 }
 
 constexpr int wide = width > 4 ? width : 4;
@@ -110,18 +137,20 @@ constexpr int wide = width > 4 ? width : 4;
 void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals totals) {
   std::size_t l = part.left_begin;
   for (; l + 3 <= part.left_end; l += 3) {
-    int ahead = 3;
-    for (std::size_t r = part.right_begin; r < part.right_end; r += wide, ++ahead) {
-      const std::size_t next = ahead < 6 && l + ahead < part.left_end ? l + ahead : l;
-      tile<3, wide>(plan, table, l, r, table.left + plan.left_columns[next] * plan.stride, totals);
+    const LeftColumns<3> left(plan, table, l);
+    std::size_t next = l + 3;
+    for (std::size_t r = part.right_begin; r < part.right_end; r += wide, ++next) {
+      const bool soon = next < l + 6 && next < part.left_end;
+      tile<3, wide>(plan, table, left, r, table.left + plan.left_offsets[soon ? next : l], totals);
     }
   }
   for (; l < part.left_end; ++l) {
+    const LeftColumns<1> left(plan, table, l);
     std::size_t r = part.right_begin;
     for (; r + 3 * wide <= part.right_end; r += 3 * wide) {
-      tile<1, 3 * wide>(plan, table, l, r, table.right, totals);
+      tile<1, 3 * wide>(plan, table, left, r, table.right, totals);
     }
-    for (; r < part.right_end; r += wide) tile<1, wide>(plan, table, l, r, table.right, totals);
+    for (; r < part.right_end; r += wide) tile<1, wide>(plan, table, left, r, table.right, totals);
   }
 }
 
@@ -129,10 +158,11 @@ void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals t
 void multiply(const Plan& plan, const Table& table, const Rectangle& all, Totals totals) {
   constexpr std::size_t cached = 24 * 1024 / sizeof(double);
   const auto fitting = static_cast<std::uint32_t>(cached / plan.stride / wide * wide);
-  const std::uint32_t step = fitting < wide ? wide : fitting;
+  const std::uint32_t panel_columns = fitting < wide ? wide : fitting;
   const std::uint32_t whole = all.right_begin + (all.right_end - all.right_begin) / wide * wide;
-  for (std::uint32_t r = all.right_begin; r < whole; r += step) {
-    panel(plan, table, {all.left_begin, all.left_end, r, r + step < whole ? r + step : whole}, totals);
+  for (std::uint32_t r = all.right_begin; r < whole; r += panel_columns) {
+    panel(plan, table,
+          {all.left_begin, all.left_end, r, r + panel_columns < whole ? r + panel_columns : whole}, totals);
   }
   std::uint32_t r = whole;
   if (wide > 4 && r + 4 <= all.right_end) {

@@ -20,7 +20,7 @@ void copy_column(const double* from, double* to, std::size_t rows) {
   std::size_t row = 0;
   for (; row + width <= rows; row += width) store(to + row, load(from + row));
   for (; row < rows; ++row) to[row] = from[row];
-  for (; row % width != 0; ++row) to[row] = 0.0;
+  for (; row % step != 0; ++row) to[row] = 0.0;
 }
 
 /// Count columns (i, j, k), (i, j, k+1), ... from `column` on: the pair (0, i, j) times the variables; on the
@@ -101,7 +101,7 @@ void add_column_sums(const double* parts, std::size_t columns, Totals totals) {
 void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* workspace, Totals totals) noexcept {
   const std::size_t m = plan.variables;
   const std::size_t columns = m * (m + 1) * (m + 2) / 6;
-  const std::size_t rows = (block.rows + width - 1) / width * width;
+  const std::size_t rows = (block.rows + step - 1) / step * step;
   Workspace space{workspace, workspace + columns * plan.stride, nullptr, nullptr};
   for (std::size_t k = 0; k < m; ++k) {
     copy_column(block.values + k * plan.stride, space.table + k * plan.stride, block.rows);

@@ -20,7 +20,7 @@ struct Rectangle {
 struct Plan {
   std::size_t variables;
   std::size_t stride;                 ///< doubles from one column to the next; columns start on a cache line
-  const std::uint32_t* left_columns;  ///< where the left column stands in the table
+  const std::uint32_t* left_offsets;  ///< where the left column starts in the table
   const std::uint32_t* row_starts;
   const Rectangle* rectangles;  ///< all of pivots 1, 2, ...; pivot 0 is the table's column sums
   std::size_t rectangle_count;
