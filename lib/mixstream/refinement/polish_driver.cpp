@@ -149,14 +149,15 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
   return had_one ? Reconciled::reset : Reconciled::started;
 }
 
-/// Worse on the sample; or elsewhere than the refined fit, and not better on the sample.
+/// Worse on the sample beyond chance; or elsewhere than the refined fit, and the sample does not side with the polish.
+/// (A right polish knows far more than a refined fit whose features have heavy tails: no high bar for it.)
 bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) const {
   const Mixture polished = polish_->fit().mixture;
   if (!same_model(polished, refined.mixture) || polish_->state().noise != refined.noise) return true;
   const double gain = likelihood_gain(polished, refined.mixture, sample).deviations();
   if (!(gain >= -settings_.likelihood_limit)) return true;
   const double limit = limit_for(polish_->shape().parameters(), settings_.distance_limit);
-  return !(hausman_distance(refined, polished) < limit) && gain < settings_.likelihood_limit;
+  return !(hausman_distance(refined, polished) < limit) && gain < 0.0;
 }
 
 bool PolishDriver::holds_left_out_rows(std::uint32_t bins) const noexcept {
