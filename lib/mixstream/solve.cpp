@@ -38,6 +38,20 @@ class Solver {
   Solution run() {
     describe_stream();
     if (!enough_rows() || !distinct_features()) return std::move(solution_);
+    try {
+      run_method();
+    } catch (const std::exception& error) {  // a factorisation that met numbers it cannot take
+      solution_.mixture.reset();
+      report().components.clear();
+      report().status = FitStatus::poor_fit;
+      report().words = fmt::format("the solver broke down ({}): the data may be degenerate.", error.what());
+    }
+    if (solution_.mixture) describe_sample_fit();
+    return std::move(solution_);
+  }
+
+ private:
+  void run_method() {
     switch (settings_.method) {
       case FitMethod::standard:
         refine_moments();
@@ -49,11 +63,8 @@ class Solver {
         run_em();
         break;
     }
-    if (solution_.mixture) describe_sample_fit();
-    return std::move(solution_);
   }
 
- private:
   Report& report() { return solution_.report; }
 
   void describe_stream() {
@@ -180,9 +191,12 @@ class Solver {
   /// The best start there is, in pilot coordinates: what the polish says now, or else the last fit.
   std::optional<Mixture> previous_fit() const {
     std::optional<Mixture> previous;
-    if (polish_ != nullptr && polish_->polish() != nullptr) previous = polish_->polish()->fit().mixture;
-    else if (last_ != nullptr) previous = to_pilot(*last_, layout_, tensor_.pilot());
-    if (!previous || previous->component_count() != settings_.component_count || !is_finite(*previous)) return {};
+    if (polish_ != nullptr && polish_->polish() != nullptr)
+      previous = polish_->polish()->fit().mixture;
+    else if (last_ != nullptr)
+      previous = to_pilot(*last_, layout_, tensor_.pilot());
+    if (!previous || previous->component_count() != settings_.component_count || !is_finite(*previous))
+      return {};
     if (settings_.noise == NoiseModel::known) std::ranges::fill(previous->noise_variances, pilot_noise());
     return previous;
   }

@@ -117,9 +117,12 @@ void PolishDriver::turn_pane() noexcept {
   if (polish_) polish_->turn_pane();
 }
 
+/// A polish is checked at doublings; while there is none, every row that passes is lost to it, so ask sooner.
 void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
   if (state_.next_check == 0) state_.next_check = 1;
-  while (state_.next_check <= row_count) state_.next_check *= 2;
+  while (state_.next_check <= row_count) {
+    state_.next_check += polish_ ? state_.next_check : std::max<std::uint64_t>(1, state_.next_check / 4);
+  }
 }
 
 Verdict PolishDriver::merge(const PolishDriver& other) {
@@ -136,15 +139,12 @@ Verdict PolishDriver::merge(const PolishDriver& other) {
 
 Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
                                    std::uint32_t bins) {
-  skip_check(row_count);
-  if (!refined.accepted) return polish_ ? Reconciled::kept : Reconciled::not_started;
   const bool had_one = polish_.has_value();
-  if (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample)) {
-    state_.bins = bins;
-    return Reconciled::kept;
-  }
-  state_.bins = bins;
-  begin(refined, sample);
+  const bool keep = !refined.accepted || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
+  if (refined.accepted) state_.bins = bins;
+  if (!keep) begin(refined, sample);
+  skip_check(row_count);
+  if (keep) return had_one ? Reconciled::kept : Reconciled::not_started;
   if (had_one) ++state_.resets;
   return had_one ? Reconciled::reset : Reconciled::started;
 }
@@ -179,6 +179,7 @@ std::optional<PolishedFit> PolishDriver::fit_to_report(const RefinedFit& refined
   if (!polish_) return {};
   PolishedFit fit = polish_->fit();
   if (!same_model(fit.mixture, refined.mixture)) return {};
+  if (!std::ranges::all_of(fit.information.values, [](double value) { return std::isfinite(value); })) return {};
   if (polish_->rows() < sample.size()) {  // just begun: the sample still says more than the rows since
     AnchoredPolish warmed = *polish_;
     warmed.warm_anchor(sample);
