@@ -79,7 +79,8 @@ struct Kept {
   RowTable sample;
 };
 
-inline Kept keep(const Drawn& drawn, std::size_t sample_rows = std::getenv("SAMPLE") ? std::stoul(std::getenv("SAMPLE")) : 5000) {
+inline Kept keep(const Drawn& drawn,
+                 std::size_t sample_rows = std::getenv("SAMPLE") ? std::stoul(std::getenv("SAMPLE")) : 5000) {
   RowTable first{drawn.rows.feature_count, {}, {}, {}};
   for (std::size_t i = 0; i < std::min<std::size_t>(4096, drawn.rows.size()); ++i)
     first.add(drawn.rows.row(i));
