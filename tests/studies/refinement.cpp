@@ -55,8 +55,11 @@ void run_seed(const Setting& setting, std::size_t rows, std::uint64_t seed, bool
   const RefinedFit& fit = outcome.value();
   const double error = law_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
   const double mle =
-      yardstick ? law_error(drawn.truth,
-                                    fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture)
+      yardstick ? law_error(
+                      drawn.truth,
+                      fit_em(drawn.rows, drawn.truth,
+                             {.noise = setting.noise(), .max_iterations = 200, .stop_below_gain = 1e-8})
+                          .mixture)
                 : 1.0;
   const MixtureErrors predicted =
       raw_mixture_errors(fit.mixture, fit.noise, covariance_from(fit.information), drawn.layout, kept.pilot);
@@ -106,7 +109,10 @@ void print_line(const Setting& setting, const Summary& s, bool yardstick) {
   const auto [distance, p] = uniformity(s.p);
   std::vector<double> sorted = s.p;
   std::ranges::sort(sorted);
-  fmt::print(" mean J/dof {:.3f}/{:.3f}", std::accumulate(s.j.begin(), s.j.end(), 0.0) / static_cast<double>(s.j.size()), 0.5 + 0.5 * std::accumulate(s.expected.begin(), s.expected.end(), 0.0) / static_cast<double>(s.j.size()));
+  fmt::print(" mean J/dof {:.3f}/{:.3f}",
+             std::accumulate(s.j.begin(), s.j.end(), 0.0) / static_cast<double>(s.j.size()),
+             0.5 + 0.5 * std::accumulate(s.expected.begin(), s.expected.end(), 0.0) /
+                       static_cast<double>(s.j.size()));
   fmt::print(" least p {:.1e} {:.1e} {:.1e};", sorted[0], sorted[std::min<std::size_t>(1, sorted.size() - 1)],
              sorted[std::min<std::size_t>(3, sorted.size() - 1)]);
   fmt::print(

@@ -34,6 +34,7 @@ Conditions::Content::Content(const MomentTensor& tensor, const RowTable& rows, c
       effective_rows(tensor.effective_rows),
       sample(rows),
       law_monomials(static_cast<std::size_t>(tensor.layout().feature_count), highest_response_power) {
+  numerics::use_one_thread();
   for (int q = 1; q <= highest_response_power; ++q) add_block(tensor, q);
   add_instruments();
 }

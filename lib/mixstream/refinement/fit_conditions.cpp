@@ -155,13 +155,20 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
     return all_finite(parameters) && rows * at.cost <= settings.give_up_above;
   };
   try {
-    if (settings.rounds > 1 && !descend(early_weights(conditions, mixture, settings))) return hopeless;
-    for (int round = 2;; ++round) {
+    int rounds = 0;
+    if (settings.rounds > 1) {
+      if (!descend(early_weights(conditions, mixture, settings))) return hopeless;
+      ++rounds;
+    }
+    while (true) {
       const FullWeights weights = full_weights(conditions, mixture, leading);
-      const bool last = round > settings.rounds;  // only J is left to take
-      if (last) at = distance(weights.whitener, parameters);
-      if (!last && !descend(weights.whitener)) return hopeless;
-      if (!last && !(moved < settings.settled_below)) continue;
+      if (rounds < settings.rounds) {
+        if (!descend(weights.whitener)) return hopeless;
+        ++rounds;
+        if (!(moved < settings.settled_below)) continue;
+      } else {
+        at = distance(weights.whitener, parameters);  // only J is left to take
+      }
       RefinedFit fit = finished(conditions, settings, mixture, at, weights);
       fit.iterations = iterations;
       if (!std::isfinite(fit.distance) || !all_finite(fit.standard_errors)) return broken;

@@ -47,6 +47,14 @@ Range numerical_range(const Matrix& symmetric) {
 
 }  // namespace
 
+void use_one_thread() {
+  static const bool done = [] {
+    openblas_set_num_threads(1);
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
 Matrix to_blaze(const DenseMatrix& matrix) {
   return Matrix(matrix.rows, matrix.columns, matrix.values.data());
 }

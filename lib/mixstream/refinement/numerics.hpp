@@ -15,6 +15,10 @@ using Matrix = blaze::DynamicMatrix<double, blaze::rowMajor>;
 using Vector = blaze::DynamicVector<double, blaze::columnVector>;
 using MatrixView = blaze::CustomMatrix<double, blaze::unaligned, blaze::unpadded, blaze::rowMajor>;
 
+/// Keeps the BLAS to the calling thread: matrices here are small, and its threads would wait for each other
+/// on a busy machine far longer than they work.
+void use_one_thread();
+
 Matrix to_blaze(const DenseMatrix& matrix);
 DenseMatrix to_dense(const Matrix& matrix);
 inline MatrixView view_of(DenseMatrix& matrix) {

@@ -46,10 +46,10 @@ class Search {
   bool accepted() const noexcept { return best_ && best_->accepted; }
   const std::optional<RefinedFit>& best() const noexcept { return best_; }
 
-  /// Straight from the previous fit: its weights are nearly right already, so fewer rounds do.
+  /// Straight from the previous fit: its weights are nearly right already, so one round does.
   void try_previous(const Mixture& previous) {
     judge_.saw(fit_em(rows_, previous, em_settings(10)).mean_log_likelihood);
-    refine_from(previous, highest_response_power, 2);
+    refine_from(previous, highest_response_power, 1);
   }
 
   /// From EM's optima; then, if none is accepted, from where EM has hardly begun: on few rows it can leave

@@ -7,6 +7,7 @@
 
 #include "mixstream/refinement/parameters.hpp"
 #include "mixstream/rows/simulation.hpp"
+#include "support/expected_tensor.hpp"
 #include "support/moments_of.hpp"
 
 using namespace mixstream;
@@ -42,54 +43,6 @@ Case random_case(int d, int constant, std::size_t k, std::size_t count, unsigned
   return result;
 }
 
-/// E[y^q] for y normal, from the moment-generating double factorials: shares nothing with the library.
-double normal_moment(double mean, double variance, int q) {
-  double sum = 0.0;
-  for (int i = 0; 2 * i <= q; ++i) {
-    const double ways = std::tgamma(q + 1.0) / (std::tgamma(2.0 * i + 1.0) * std::tgamma(q - 2.0 * i + 1.0));
-    double pairs = 1.0;
-    for (int j = 1; j < 2 * i; j += 2) pairs *= j;
-    sum += ways * pairs * std::pow(variance, i) * std::pow(mean, q - 2 * i);
-  }
-  return sum;
-}
-
-double mixture_moment(const Mixture& mixture, std::span<const double> x, int q) {
-  double sum = 0.0;
-  for (std::size_t h = 0; h < mixture.component_count(); ++h) {
-    double mean = 0.0;
-    for (std::size_t j = 0; j < x.size(); ++j) mean += mixture.law(h)[j] * x[j];
-    sum += mixture.weights[h] * normal_moment(mean, mixture.noise_variances[h], q);
-  }
-  return sum;
-}
-
-/// The tensor that the rows would have if every y^q were its expectation under the mixture given x.
-MomentTensor expected_tensor(const Case& c) {
-  const int m = c.layout.variables();
-  MomentTensor tensor(c.layout, Pilot::identity(m));
-  std::vector<double> z(static_cast<std::size_t>(m));
-  for (std::size_t i = 0; i < c.rows.size(); ++i) {
-    to_pilot(c.rows.row(i), c.layout, tensor.pilot(), z);
-    SixIndices s{};
-    for (s[0] = 0; s[0] < m; ++s[0])
-      for (s[1] = s[0]; s[1] < m; ++s[1])
-        for (s[2] = s[1]; s[2] < m; ++s[2])
-          for (s[3] = s[2]; s[3] < m; ++s[3])
-            for (s[4] = s[3]; s[4] < m; ++s[4])
-              for (s[5] = s[4]; s[5] < m; ++s[5]) {
-                double product = c.rows.weights[i];
-                int q = 0;
-                for (const int v : s)
-                  v == m - 1 ? void(++q) : void(product *= z[static_cast<std::size_t>(v)]);
-                tensor.sums()[tensor.packing().position(s)] +=
-                    product * mixture_moment(c.mixture, c.rows.row(i).features, q);
-              }
-  }
-  tensor.effective_rows = 1e6;
-  return tensor;
-}
-
 const std::vector<NoiseModel> noise_models{NoiseModel::shared, NoiseModel::per_component, NoiseModel::known};
 
 }  // namespace
@@ -98,7 +51,7 @@ TEST_CASE("implied conditions equal the observed ones of expected rows") {
   for (const int constant : {0, 1, -1}) {
     for (const auto& [d, k] : {std::pair{2, 3u}, {3, 2u}, {4, 3u}}) {
       Case c = random_case(d, constant, k, 60, 5);
-      const Conditions conditions(expected_tensor(c), c.rows, ConditionSet{});
+      const Conditions conditions(expected_tensor(c.rows, c.layout, c.mixture, 1e6), c.rows, ConditionSet{});
       std::vector<double> values;
       DenseMatrix jacobian;
       conditions.implied(c.mixture, NoiseModel::per_component, values, jacobian);

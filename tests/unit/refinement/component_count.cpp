@@ -1,0 +1,34 @@
+#include "mixstream/refinement/component_count.hpp"
+
+#include <doctest/doctest.h>
+
+#include "studies/streams.hpp"
+
+using namespace mixstream;
+using namespace studies;
+
+TEST_CASE("BIC on the sample finds the number of laws, and J sees too few") {
+  for (const std::size_t k : {1, 2, 3}) {
+    CAPTURE(k);
+    const Drawn drawn = draw({"square", "1,u,v,u^2*v^2", k}, 30000, 60 + k);
+    const Kept kept = keep(drawn, 2500);
+    const auto choice = choose_component_count(kept.tensor, kept.sample, {.largest = 5});
+    REQUIRE(choice);
+    CHECK(choice.value().component_count == k);
+    REQUIRE(choice.value().candidates.size() == std::min<std::size_t>(5, k + 2));
+    for (const ComponentCandidate& candidate : choice.value().candidates) {
+      CHECK(candidate.mixture.component_count() == candidate.component_count);
+      CHECK(candidate.matched);
+      if (candidate.component_count < k) CHECK(candidate.p_value < 1e-6);
+    }
+  }
+}
+
+TEST_CASE("choosing k refuses without rows") {
+  const Drawn drawn = draw({"line", "1,t", 2}, 100, 70);
+  const Kept kept = keep(drawn);
+  CHECK(choose_component_count(kept.tensor, RowTable{2, {}, {}, {}}).refusal().reason ==
+        Reason::too_few_rows);
+  CHECK(choose_component_count(kept.tensor, kept.sample, {.largest = 0}).refusal().reason ==
+        Reason::bad_settings);
+}

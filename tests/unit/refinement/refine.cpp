@@ -1,0 +1,164 @@
+#include "mixstream/refinement/refine.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "mixstream/refinement/em.hpp"
+#include "mixstream/refinement/fit_conditions.hpp"
+#include "studies/streams.hpp"
+#include "support/expected_tensor.hpp"
+
+using namespace mixstream;
+using namespace studies;
+
+namespace {
+
+double refined_error(const Setting& setting, const Drawn& drawn, const Kept& kept, RefinedFit& fit) {
+  auto outcome = refine(kept.tensor, kept.sample, setting.k, {}, {.noise = setting.noise()});
+  REQUIRE(outcome);
+  fit = outcome.value();
+  return coefficient_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
+}
+
+double likelihood_error(const Setting& setting, const Drawn& drawn) {
+  return coefficient_error(drawn.truth, fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture);
+}
+
+/// Rows whose responses get other noise than the model assumes.
+Drawn with_noise(Drawn drawn, const std::function<double(std::mt19937&)>& noise) {
+  std::mt19937 random(17);
+  std::discrete_distribution<std::size_t> component(drawn.truth.weights.begin(), drawn.truth.weights.end());
+  for (std::size_t i = 0; i < drawn.rows.size(); ++i) {
+    const std::size_t h = component(random);
+    double mean = 0.0;
+    for (std::size_t j = 0; j < drawn.rows.feature_count; ++j) {
+      mean += drawn.truth.law(h)[j] * drawn.rows.row(i).features[j];
+    }
+    drawn.rows.responses[i] = mean + noise(random);
+  }
+  return drawn;
+}
+
+}  // namespace
+
+TEST_CASE("exact population moments give back the exact parameters, k > d included") {
+  const std::vector<Setting> settings{{"line", "1,t", 2, {0.65, 0.35}, {0.05, 0.4}},
+                                      {"three lines", "1,t", 3},
+                                      {"plane", "1,u,v", 3},
+                                      {"no constant", "u,v", 3, {0.5, 0.3, 0.2}}};
+  for (const Setting& setting : settings) {
+    CAPTURE(setting.name);
+    const Drawn drawn = draw(setting, 400, 21);
+    const MomentTensor tensor = expected_tensor(drawn.rows, drawn.layout, drawn.truth, 1e6);
+    const Conditions conditions(tensor, drawn.rows, ConditionSet{});
+    Mixture start = drawn.truth;
+    std::mt19937 random(3);
+    std::normal_distribution<double> normal(0.0, 0.02);
+    for (double& coefficient : start.coefficients) coefficient += normal(random);
+    for (double& variance : start.noise_variances) variance *= 1.05;
+    const auto fit = fit_conditions(conditions, start, {.noise = setting.noise()});
+    REQUIRE(fit);
+    CHECK(coefficient_error(drawn.truth, fit.value().mixture) < 1e-6);
+    CHECK(fit.value().distance < 1e-6);
+    for (std::size_t h = 0; h < setting.k; ++h) {
+      CHECK(fit.value().mixture.noise_variances[h] ==
+            doctest::Approx(drawn.truth.noise_variances[h]).epsilon(1e-6));
+      CHECK(fit.value().mixture.weights[h] == doctest::Approx(drawn.truth.weights[h]).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("known noise stays as it is") {
+  const Setting setting{"plane", "1,u,v", 2};
+  const Drawn drawn = draw(setting, 30000, 22);
+  const Kept kept = keep(drawn, 3000);
+  Mixture start = to_pilot(drawn.truth, drawn.layout, kept.pilot);
+  const std::vector<double> known = start.noise_variances;
+  for (double& coefficient : start.coefficients) coefficient += 0.05;
+  const auto fit = refine(kept.tensor, kept.sample, 2, std::span(&start, 1), {.noise = NoiseModel::known});
+  REQUIRE(fit);
+  CHECK(fit.value().accepted);
+  CHECK(fit.value().mixture.noise_variances == known);
+  CHECK(fit.value().information.rows == 7);
+}
+
+TEST_CASE("x = (1, t, t^2), which the paper excludes, is fitted as well as by maximum likelihood") {
+  double refined = 0.0;
+  double likelihood = 0.0;
+  const Setting setting{"parabola", "1,t,t^2", 2};
+  for (std::uint64_t seed = 31; seed < 37; ++seed) {
+    const Drawn drawn = draw(setting, 40000, seed);
+    RefinedFit fit;
+    refined += std::pow(refined_error(setting, drawn, keep(drawn), fit), 2.0);
+    likelihood += std::pow(likelihood_error(setting, drawn), 2.0);
+    CHECK(fit.accepted);
+  }
+  CHECK(std::sqrt(refined / likelihood) < 1.3);
+}
+
+TEST_CASE("two lines with intercept and unequal noise are found at 5,000 and at 100,000 rows") {
+  const Setting setting{"line", "1,t", 2, {0.65, 0.35}, {0.05, 0.4}};
+  for (const std::size_t rows : {5000, 100000}) {
+    const Drawn drawn = draw(setting, rows, 41);
+    RefinedFit fit;
+    const double error = refined_error(setting, drawn, keep(drawn), fit);
+    CHECK(fit.accepted);
+    CHECK(error < 60.0 / std::sqrt(static_cast<double>(rows)) * 0.1);
+  }
+}
+
+TEST_CASE("one component too few is never accepted") {
+  const Drawn drawn = draw({"square", "1,u,v,u^2*v^2", 3}, 60000, 51);
+  const Kept kept = keep(drawn);
+  const auto fit = refine(kept.tensor, kept.sample, 2, {}, {});
+  REQUIRE(fit);
+  CHECK_FALSE(fit.value().accepted);
+  CHECK(fit.value().complaints.distance);
+  CHECK(fit.value().complaints.text().starts_with("J"));
+}
+
+TEST_CASE("a warm re-solve takes the last fit and one refinement") {
+  const Drawn drawn = draw({"square", "1,u,v,u^2*v^2", 3}, 60000, 52);
+  const Kept kept = keep(drawn);
+  const auto cold = refine(kept.tensor, kept.sample, 3, {}, {});
+  REQUIRE(cold);
+  REQUIRE(cold.value().accepted);
+  const auto warm = refine(kept.tensor, kept.sample, 3, {}, {}, &cold.value().mixture);
+  REQUIRE(warm);
+  CHECK(warm.value().accepted);
+  CHECK(warm.value().starts_tried == 1);
+  CHECK(warm.value().iterations < 8);
+  CHECK(coefficient_error(cold.value().mixture, warm.value().mixture) < 1e-2);
+}
+
+TEST_CASE("noise that is not Gaussian makes J speak, or leaves the fit right") {
+  const Setting setting{"square", "1,u,v,u^2*v^2", 2};
+  const Drawn gaussian = draw(setting, 60000, 53);
+  std::exponential_distribution<double> exponential(std::sqrt(20.0));
+  std::bernoulli_distribution coin;
+  const Drawn laplace = with_noise(
+      gaussian, [&](std::mt19937& random) { return (coin(random) ? 1.0 : -1.0) * exponential(random); });
+  const Drawn skewed = with_noise(gaussian, [&](std::mt19937& random) {
+    return std::sqrt(2.0) * (exponential(random) - 1.0 / std::sqrt(20.0));
+  });
+  for (const Drawn* drawn : {&laplace, &skewed}) {
+    RefinedFit fit;
+    const double error = refined_error(setting, *drawn, keep(*drawn), fit);
+    CHECK((!fit.accepted || error < 1.5 * likelihood_error(setting, *drawn) + 0.02));
+    CHECK((!fit.accepted || fit.conditions == "q<=3"));
+  }
+}
+
+TEST_CASE("refinement refuses what it cannot do, in words") {
+  const Drawn drawn = draw({"line", "1,t", 2}, 500, 54);
+  const Kept kept = keep(drawn);
+  CHECK(refine(kept.tensor, kept.sample, 0, {}, {}).refusal().reason == Reason::bad_settings);
+  CHECK(refine(kept.tensor, kept.sample, 9, {}, {}).refusal().reason == Reason::not_identifiable);
+  CHECK(refine(kept.tensor, RowTable{2, {}, {}, {}}, 2, {}, {}).refusal().reason == Reason::too_few_rows);
+  CHECK(refine(kept.tensor, RowTable{3, {}, {}, {}}, 2, {}, {}).refusal().reason == Reason::wrong_shape);
+  CHECK(refine(kept.tensor, kept.sample, 2, {}, {.noise = NoiseModel::known}).refusal().reason ==
+        Reason::bad_settings);
+}
