@@ -1,6 +1,10 @@
 #include "mixstream/regression/linear_algebra.hpp"
 
-#include <blaze/Math.h>
+#include <blaze/math/CustomMatrix.h>
+#include <blaze/math/CustomVector.h>
+#include <blaze/math/lapack/clapack/potrf.h>
+#include <blaze/math/lapack/clapack/potrs.h>
+#include <blaze/math/lapack/clapack/syevd.h>
 
 #include <algorithm>
 #include <cmath>
