@@ -7,9 +7,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "mixstream/refinement/component_count.hpp"
 #include "mixstream/refinement/em_search.hpp"
 #include "mixstream/refinement/likelihood.hpp"
 #include "mixstream/refinement/matching.hpp"
+#include "mixstream/refinement/outliers.hpp"
 #include "mixstream/refinement/parameters.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/tensor/spectral.hpp"
@@ -177,15 +179,64 @@ class Solver {
   }
 
   void refine_moments() {
-    RefineSettings refinement;
-    refinement.noise = settings_.noise;
-    refinement.seed = settings_.seed;
+    const BinnedMoments binned = by_magnitude();
+    std::vector<Mixture> starts;
+    if (settings_.component_count == 0 && !choose_components(binned, starts)) return;
+    for (Mixture& start : spectral_starts()) starts.push_back(std::move(start));
+    BinSettings refinement;
+    refinement.largest_tail_share = settings_.guard ? refinement.largest_tail_share : 0.0;
+    refinement.refine.noise = settings_.noise;
+    refinement.refine.seed = settings_.seed;
     const std::optional<Mixture> previous = previous_fit();
-    Outcome<RefinedFit> fit = refine(tensor_, solution_.sample, settings_.component_count, spectral_starts(),
-                                     refinement, previous ? &*previous : nullptr);
+    Outcome<BinnedFit> fit = refine_with_bins(binned, settings_.component_count, starts, refinement,
+                                              previous ? &*previous : nullptr);
     if (!fit) return refuse(fit.refusal());
-    solution_.refined = std::move(fit).value();
-    describe_refined(*solution_.refined);
+    solution_.refined = std::move(fit.value().fit);
+    solution_.bins = (1U << fit.value().bins_used) - 1;
+    solution_.sample = sample_of_bins(binned, fit.value().bins_used);
+    report().set_aside = fit.value().rows_set_aside;
+    describe_refined(*solution_.refined, fit.value().tail_suspected);
+  }
+
+  BinnedMoments by_magnitude() const {
+    BinnedMoments binned;
+    for (std::size_t bin = 0; bin < bin_count; ++bin) {
+      BinMask only{};
+      only[bin] = true;
+      binned.bins.push_back(state_.moments(only));
+      binned.bins.back().row_count = state_.bin_rows()[bin];
+    }
+    binned.sample = solution_.sample;
+    binned.sample_bins.assign(sample_.bins.begin(), sample_.bins.end());
+    return binned;
+  }
+
+  /// k = auto: by the BIC of the sample without its tail, which would pass for a component of its own.
+  bool choose_components(const BinnedMoments& binned, std::vector<Mixture>& starts) {
+    ComponentCountSettings choice;
+    choice.noise = settings_.noise;
+    choice.known_noise_variance = pilot_noise();
+    choice.largest = settings_.largest_component_count;
+    choice.seed = settings_.seed;
+    const bool thin_tail = binned.bins[0].total_weight() > 0.98 * tensor_.total_weight();
+    const int bins = settings_.guard && thin_tail ? 1 : static_cast<int>(bin_count);
+    Outcome<ComponentCount> chosen =
+        choose_component_count(moments_of_bins(binned, bins), sample_of_bins(binned, bins), choice);
+    if (!chosen) {
+      refuse(chosen.refusal());
+      return false;
+    }
+    settings_.component_count = report().component_count = chosen.value().component_count;
+    for (const ComponentCandidate& candidate : chosen.value().candidates) {
+      const bool taken = candidate.component_count == settings_.component_count;
+      if (taken) starts.push_back(candidate.mixture);
+      std::optional<double> ratio;
+      if (candidate.matched && candidate.dof > 0)
+        ratio = candidate.distance / static_cast<double>(candidate.dof);
+      report().candidates.push_back(
+          {candidate.component_count, candidate.mean_log_likelihood, candidate.bic, ratio, taken});
+    }
+    return true;
   }
 
   /// The best start there is, in pilot coordinates: what the polish says now, or else the last fit.
@@ -201,7 +252,7 @@ class Solver {
     return previous;
   }
 
-  void describe_refined(const RefinedFit& fit) {
+  void describe_refined(const RefinedFit& fit, bool tail_suspected) {
     report().stage = FitStage::refined;
     report().moment_test = {fit.distance, fit.dof, fit.p_value, fit.expected_ratio, fit.conditions};
     std::optional<PolishedFit> polished;
@@ -213,7 +264,7 @@ class Solver {
     report().status = fit.accepted ? FitStatus::ok : FitStatus::poor_fit;
     take(to_raw(mixture, layout_, tensor_.pilot()), &errors);
     if (fit.accepted && lost_component()) report().status = FitStatus::lost_component;
-    report().words = verdict_words(fit);
+    report().words = verdict_words(fit, tail_suspected);
   }
 
   /// A component whose weight is not above its own error, or next to nothing.
@@ -223,7 +274,7 @@ class Solver {
     });
   }
 
-  std::string verdict_words(const RefinedFit& fit) {
+  std::string verdict_words(const RefinedFit& fit, bool tail_suspected) {
     if (report().status == FitStatus::lost_component) {
       return "the moments agree with the fit, but one component is not there: try a smaller k.";
     }
@@ -233,6 +284,11 @@ class Solver {
                          fit.conditions.starts_with("q<=3")
                              ? "; the noise is not Gaussian, so only y, y^2 and y^3 were matched"
                              : "");
+    }
+    if (tail_suspected) {
+      return "do not trust these laws: rows far outside the bulk have ruined the moments. Look at the "
+             "largest rows; "
+             "fewer of them could be set aside.";
     }
     return fmt::format(
         "do not trust these laws: {} speak{} against them (J/dof {:.2f}, p {:.2g}). The number of components "
@@ -284,7 +340,7 @@ class Solver {
   }
 
   const MomentState& state_;
-  const SolveSettings& settings_;
+  SolveSettings settings_;  // with the number of components, once it is chosen
   const Mixture* last_;
   const PolishDriver* polish_;
   Layout layout_;
