@@ -69,11 +69,11 @@ struct RefineSettings {
 };
 
 /// Refines from the previous fit, when there is one, and takes the result when it is accepted. Otherwise
-/// warms all starts by EM on the sample, refines each optimum in the order of the sample's likelihood until
-/// one is accepted and no other is as likely, and takes the accepted fit of least J; the likeliest of those
-/// tried when none is accepted. Tensor and sample in the same coordinates; under
-/// NoiseModel::known every start carries the known variances. Refuses when there are fewer conditions than
-/// parameters, no rows, or nothing finite to say.
+/// warms all starts by EM on the sample, refines from EM's optima and, with three laws or more, from hardly
+/// warmed starts too, and takes the accepted fit of least J; without one it goes on with more starts, and
+/// ends with the likeliest of those tried. Tensor and sample in the same coordinates; under NoiseModel::known
+/// every start carries the known variances. Refuses when there are fewer conditions than parameters, no rows,
+/// or nothing finite to say. Allocates; no state outlives the call.
 Outcome<RefinedFit> refine(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
                            std::span<const Mixture> starts, const RefineSettings& settings,
                            const Mixture* previous = nullptr);
