@@ -13,6 +13,9 @@ namespace mixstream {
 namespace {
 
 constexpr double rejected_right_fits = 1e-5;  // by J, were it exactly chi-square
+// Nats a row that the sample may lose against the best candidate, whatever the fit says of its own errors: a noise
+// variance that ran to zero calls any loss expected.
+constexpr double largest_loss = 0.25;
 constexpr double largest_line_error = 0.5;    // root mean square standard error of beta_h . x, against y
 constexpr double deviance_spreads = 5.0;
 constexpr int climbing_iterations = 10;
@@ -96,8 +99,9 @@ void Judge::judge(RefinedFit& fit) const {
   const double dof = static_cast<double>(fit.dof);
   fit.complaints.distance = fit.dof > 0 && !(fit.distance < fit.expected_ratio * distance_limit(dof));
   fit.complaints.standard_errors = !(line_error < largest_line_error * response_size_);
+  const bool far = !(fit.deviance < 2.0 * sample_rows_ * largest_loss);
   fit.complaints.likelihood =
-      !(fit.deviance < with_spread(expected_deviance(fit, covariance))) && !climbs_to_best(fit);
+      far || (!(fit.deviance < with_spread(expected_deviance(fit, covariance))) && !climbs_to_best(fit));
   fit.accepted = !fit.complaints.any();
 }
 
