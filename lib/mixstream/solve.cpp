@@ -257,6 +257,7 @@ class Solver {
     report().moment_test = {fit.distance, fit.dof, fit.p_value, fit.expected_ratio, fit.conditions};
     std::optional<PolishedFit> polished;
     if (polish_ != nullptr) polished = polish_->fit_to_report(fit, solution_.sample);
+    if (!polished && sample_.rows.size() == state_.row_count()) polished = likeliest_fit(fit);
     if (polished) report().stage = FitStage::polished;
     const Mixture& mixture = polished ? polished->mixture : fit.mixture;
     const DenseMatrix covariance = covariance_from(polished ? polished->information : fit.information);
@@ -265,6 +266,27 @@ class Solver {
     take(to_raw(mixture, layout_, tensor_.pilot()), &errors);
     if (fit.accepted && lost_component()) report().status = FitStatus::lost_component;
     report().words = verdict_words(fit, tail_suspected);
+  }
+
+  /// While the sample still holds every row, EM from the refined fit is the maximum likelihood estimate
+  /// itself.
+  std::optional<PolishedFit> likeliest_fit(const RefinedFit& fit) const {
+    const EmFit em = fit_em(solution_.sample, fit.mixture, {.noise = fit.noise});
+    const RowTable& rows = solution_.sample;
+    const double total = std::accumulate(rows.weights.begin(), rows.weights.end(), 0.0);
+    if (!is_finite(em.mixture) || is_spurious(em.mixture, total)) return {};
+    std::vector<double> parameters = to_parameters(em.mixture, fit.noise);
+    std::vector<double> probabilities(em.mixture.component_count());
+    std::vector<double> score(parameters.size());
+    DenseMatrix information{score.size(), score.size(), std::vector<double>(score.size() * score.size())};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      row_score(em.mixture, rows.row(i), fit.noise, probabilities, score);
+      for (std::size_t a = 0; a < score.size(); ++a) {
+        for (std::size_t b = 0; b < score.size(); ++b)
+          information(a, b) += rows.weights[i] * score[a] * score[b];
+      }
+    }
+    return PolishedFit{em.mixture, std::move(parameters), std::move(information), {}};
   }
 
   /// A component whose weight is not above its own error, or next to nothing.
