@@ -177,7 +177,7 @@ void study_drift(const Setting& setting, std::size_t rows, std::uint64_t seeds, 
                   {static_cast<int>(map.feature_count()), map.constant_feature()}};
       if (change > 0.0) {
         Mixture after = simulation.truth();
-        Random random(seed);
+        Random random(seed + 1000000);  // not the stream's own
         for (double& coefficient : after.coefficients)
           coefficient = std::sqrt(1.0 - change * change) * coefficient + change * random.normal();
         simulation.set_truth(after);

@@ -30,13 +30,12 @@ void add_to(DensitySums& sums, const DensitySums& more) noexcept {
   sums.log_density_squares += more.log_density_squares;
 }
 
-/// A chi-square reading as standard deviations of a normal one (Wilson and Hilferty).
-double deviations_of(double chi_square, double dof) noexcept {
+}  // namespace
+
+double deviations_of_chi_square(double chi_square, double dof) noexcept {
   const double spread = 2.0 / (9.0 * dof);
   return (std::cbrt(chi_square / dof) - (1.0 - spread)) / std::sqrt(spread);
 }
-
-}  // namespace
 
 const char* name_of(DriftSign sign) noexcept {
   return sign == DriftSign::likelihood ? "likelihood" : "scores";
@@ -146,7 +145,7 @@ std::optional<DriftEvent> DriftDetector::judge_scores(double anchor_weight) noex
   for (const FadingBlocks& recent : state_.recent) {
     // information_ is anchor_weight I_1
     const double chi_square = solver_.inverse_form(recent.score) * anchor_weight / recent.score_variance;
-    const double deviations = deviations_of(chi_square, dof);
+    const double deviations = deviations_of_chi_square(chi_square, dof);
     if (deviations > event.deviations) {
       event.deviations = deviations;
       event.nats_per_row = 0.5 * (chi_square - dof) * recent.score_variance / (recent.weight * recent.weight);

@@ -282,16 +282,18 @@ PolishedFit AnchoredPolish::fit() const {
   const std::size_t size = step_.size();
   result.information = {size, size, std::vector<double>(size * size)};
   for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = 0; j <= i; ++j)
+    for (std::size_t j = 0; j <= i; ++j) {
       result.information(i, j) = result.information(j, i) = settled.total_information_[packed_index(i, j)];
+    }
   }
   settled.solver_.factor(settled.total_information_);
   settled.solver_.solve(settled.step_);
   settled.step_to(settled.step_);
   settled.solver_.inverse(settled.total_information_);
-  for (std::size_t i = 0; i < size; ++i)
+  for (std::size_t i = 0; i < size; ++i) {
     result.standard_errors.push_back(
         std::sqrt(std::max(settled.total_information_[packed_index(i, i)], 0.0)));
+  }
   result.mixture = settled.state_.anchor;
   result.parameters = settled.state_.parameters;
   return result;

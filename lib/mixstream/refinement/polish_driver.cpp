@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/likelihood.hpp"
 #include "mixstream/refinement/matching.hpp"
 #include "mixstream/refinement/parameters.hpp"
@@ -47,6 +48,11 @@ double hausman_distance(const RefinedFit& refined, const Mixture& mixture) {
     for (std::size_t j = 0; j < gap.size(); ++j) form += gap[i] * refined.information(i, j) * gap[j];
   }
   return form / static_cast<double>(gap.size());
+}
+
+double LikelihoodGain::deviations() const noexcept {
+  if (standard_error > 0.0 && std::isfinite(standard_error)) return mean / standard_error;
+  return mean == 0.0 ? 0.0 : std::copysign(std::numeric_limits<double>::infinity(), mean);
 }
 
 LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, const RowTable& sample) {
@@ -167,8 +173,16 @@ bool PolishDriver::holds_left_out_rows(std::uint32_t bins) const noexcept {
   return false;
 }
 
+/// Begins at the fit with its information. A fit that the sample contradicts by a nat a row, such as one
+/// whose noise has vanished, is a place to look for the optimum and no more: EM begins there, and the
+/// polish with what EM finds and without information.
 void PolishDriver::begin(const RefinedFit& refined, const RowTable& sample) {
-  polish_.emplace(refined.mixture, refined.information, refined.noise, settings_.polish);
+  const EmFit nearby = fit_em(sample, refined.mixture, {.noise = refined.noise, .max_iterations = 50});
+  const bool trusted = likelihood_gain(nearby.mixture, refined.mixture, sample).mean < 1.0;
+  const std::size_t size = refined.information.rows;
+  const DenseMatrix nothing{size, size, std::vector<double>(size * size)};
+  polish_.emplace(trusted ? refined.mixture : nearby.mixture, trusted ? refined.information : nothing,
+                  refined.noise, settings_.polish);
   polish_->warm_anchor(sample);
   drift_.emplace(polish_->shape().parameters(), settings_.drift);
   state_.entered.fill(0);

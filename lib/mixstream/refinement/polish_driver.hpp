@@ -34,7 +34,7 @@ struct LikelihoodGain {
   double mean = 0.0;
   double standard_error = 0.0;
 
-  double deviations() const noexcept { return standard_error > 0.0 ? mean / standard_error : 0.0; }
+  double deviations() const noexcept;  ///< mean / standard_error; infinite for a sure difference
 };
 LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, const RowTable& sample);
 

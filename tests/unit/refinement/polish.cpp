@@ -318,6 +318,24 @@ TEST_CASE("many moves bring a poor start to the maximum of the likelihood") {
   for (const double value : total) CHECK(std::abs(value) < 1e-5);
 }
 
+TEST_CASE("a start that is surer than it should be is doubted, an honest one is not") {
+  Stream stream;
+  const RowTable rows = stream.simulation.table(100000);
+  const double honest_information = 400.0;  // the start is off by 0.05, one such standard error
+  for (const double information : {honest_information, 100.0 * honest_information}) {
+    AnchoredPolish polish(stream.start, diagonal(12, information), NoiseModel::shared);
+    absorb(polish, rows, 0, rows.size());
+    const double left = polish.state().information[0] / information;
+    if (information == honest_information) CHECK(left == 1.0);
+    if (information != honest_information) CHECK(left < 0.2);
+    const PolishedFit fit = polish.fit();
+    for (std::size_t i = 0; i < 9; ++i) {
+      CHECK(std::abs(fit.mixture.coefficients[i] - stream.simulation.truth().coefficients[i]) <
+            5.0 * fit.standard_errors[i]);
+    }
+  }
+}
+
 TEST_CASE("models that differ, and windows, do not merge") {
   Stream stream;
   AnchoredPolish polish = stream.polish();

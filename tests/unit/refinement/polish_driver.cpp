@@ -138,6 +138,19 @@ TEST_CASE("a polish worse than the refined fit is not reported") {
   CHECK(driver.fit_to_report(stream.refined, stream.sample).has_value());
 }
 
+TEST_CASE("a fit whose noise has vanished is only a place to begin looking") {
+  Stream stream;
+  RefinedFit broken = stream.refined;
+  for (double& variance : broken.mixture.noise_variances) variance = 1e-200;
+  PolishDriver driver;
+  CHECK(driver.reconcile(broken, stream.sample, 1) == Reconciled::started);
+  stream.feed(driver, 30000);
+  CHECK(driver.reconcile(broken, stream.sample, 2) == Reconciled::kept);
+  const auto fit = driver.fit_to_report(broken, stream.sample);
+  REQUIRE(fit.has_value());
+  CHECK(fit->mixture.noise_variances[0] == doctest::Approx(0.1).epsilon(0.1));
+}
+
 TEST_CASE("a polish beats the fit it began at") {
   Stream stream;
   PolishDriver driver;

@@ -116,6 +116,44 @@ TEST_CASE("a block's sums are those of its rows, for every shape, noise model an
   }
 }
 
+#if defined(__x86_64__)
+TEST_CASE("eight lanes, as processors with AVX-512 run them, give the sums of four") {
+  if (!supported(InstructionSet::avx2)) return;
+  Random random(5);
+  for (const std::size_t rows : {64, 24}) {
+    const std::size_t stride = column_stride(ScoreKernel::block_rows);
+    AlignedDoubles columns(6 * stride);
+    for (double& value : columns) value = random.uniform();
+    const Mixture mixture = some_mixture(3, 4, random);
+    const std::vector<double> precisions{2.0, 3.0, 4.0};
+    const std::vector<double> constants{-1.0, -1.5, -2.0};
+    const variants::ScoreInput input{4,
+                                     3,
+                                     3,
+                                     rows,
+                                     stride,
+                                     columns.data(),
+                                     mixture.coefficients.data(),
+                                     mixture.weights.data(),
+                                     precisions.data(),
+                                     constants.data(),
+                                     -50.0};
+    const ScoreShape shape(3, 4, NoiseModel::per_component);
+    AlignedDoubles workspace(variants::score_workspace_columns(3, shape.extras()) * stride);
+    const auto sums_by = [&](variants::AccumulateScores accumulate) {
+      std::vector<double> sums(shape.size());
+      accumulate(input, workspace.data(),
+                 {sums.data(), sums.data() + shape.cross_at(), sums.data() + shape.extras_at(),
+                  sums.data() + shape.density_at()});
+      return sums;
+    };
+    const std::vector<double> wide = sums_by(variants::scores_wide);
+    const std::vector<double> four = sums_by(variants::scores_avx2);
+    for (std::size_t i = 0; i < wide.size(); ++i) CHECK(near(wide[i], four[i]));
+  }
+}
+#endif
+
 TEST_CASE("rows far from every law give finite sums and count as moderately unlikely") {
   Random random(4);
   const Mixture mixture = some_mixture(2, 2, random);
