@@ -27,6 +27,9 @@ struct Mixture {
 /// A mixture with room for k components of d features, all zero.
 Mixture empty_mixture(std::size_t component_count, std::size_t feature_count);
 
+/// Whether every number of the mixture is finite. No throw, no allocation.
+bool is_finite(const Mixture& mixture) noexcept;
+
 /// The mixture with components in another order: component h of the result is order[h] of the input.
 Mixture relabelled(const Mixture& mixture, std::span<const std::size_t> order);
 

@@ -6,6 +6,8 @@ const char* name_of(Reason reason) noexcept {
   switch (reason) {
     case Reason::bad_settings:
       return "bad_settings";
+    case Reason::bad_input:
+      return "bad_input";
     case Reason::bad_feature_map:
       return "bad_feature_map";
     case Reason::wrong_shape:

@@ -10,6 +10,7 @@ namespace mixstream {
 /// Why something was refused. Names are stable: they appear in JSON, logs and error codes.
 enum class Reason {
   bad_settings,      ///< contradictory or out-of-range settings
+  bad_input,         ///< bytes that hold no rows: empty, damaged, binary, or without the columns asked for
   bad_feature_map,   ///< the text of a feature map does not parse, or names an unknown column
   wrong_shape,       ///< dimensions do not agree
   too_large,         ///< would need more memory than the budget, or more time than is supported

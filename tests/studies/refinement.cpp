@@ -83,10 +83,10 @@ void add_fit(const Setting& setting, const Drawn& drawn, std::uint64_t seed, boo
     return;
   }
   const RefinedFit& fit = outcome.value();
-  const double error = coefficient_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
+  const double error = law_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
   const EmSettings em{.noise = setting.noise(), .max_iterations = 200, .stop_below_gain = 1e-8};
   summary.yardsticks.push_back(
-      yardstick ? coefficient_error(drawn.truth, fit_em(drawn.rows, drawn.truth, em).mixture) : 1.0);
+      yardstick ? law_error(drawn.truth, fit_em(drawn.rows, drawn.truth, em).mixture) : 1.0);
   const auto predicted =
       raw_mixture_errors(fit.mixture, fit.noise, covariance_from(fit.information), drawn.layout, kept.pilot)
           .coefficients;
@@ -145,5 +145,7 @@ int main(int argc, char** argv) {
       accepted_failures += summary.accepted_failures;
     }
   }
+  // With 500,000 rows a right optimum errs far less; with few rows that is no claim.
   fmt::print("accepted with error > {}: {}\n", failed_error, accepted_failures);
+  return rows >= 500000 && accepted_failures > 0 ? 1 : 0;
 }

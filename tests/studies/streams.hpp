@@ -121,7 +121,7 @@ inline Kept keep(const Drawn& drawn, std::size_t sample_rows = 5000) {
 }
 
 /// |B* - B|_F, least over all labellings.
-inline double coefficient_error(const Mixture& truth, const Mixture& fit) {
+inline double law_error(const Mixture& truth, const Mixture& fit) {
   std::vector<std::size_t> order(truth.component_count());
   std::iota(order.begin(), order.end(), std::size_t{0});
   double least = std::numeric_limits<double>::infinity();

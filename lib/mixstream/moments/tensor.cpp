@@ -100,8 +100,7 @@ MomentTensor MomentTensor::in_coordinates(const Pilot& pilot) const {
 
 // One variable at a time: z'_j = c z_j + e z_0, so a monomial with z_j^p becomes sum_i C(p, i) c^i e^(p-i) of
 // the monomials with z_j^i z_0^(p-i). Higher powers first, so that what they read is still the old value.
-void change_coordinates(std::vector<double>& sums, const Packing& packing, const Pilot& from,
-                        const Pilot& to) {
+void change_coordinates(std::span<double> sums, const Packing& packing, const Pilot& from, const Pilot& to) {
   for (std::size_t j = 1; j < from.scale.size(); ++j) {
     const double stretch = from.scale[j] / to.scale[j];
     const double offset = (from.shift[j] - to.shift[j]) / to.scale[j];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "mixstream/moments/dense.hpp"
@@ -55,7 +56,6 @@ class MomentTensor {
 };
 
 /// Rewrites sums (pivot order) from coordinates `from` to coordinates `to`, in place.
-void change_coordinates(std::vector<double>& sums, const Packing& packing, const Pilot& from,
-                        const Pilot& to);
+void change_coordinates(std::span<double> sums, const Packing& packing, const Pilot& from, const Pilot& to);
 
 }  // namespace mixstream

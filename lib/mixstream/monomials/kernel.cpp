@@ -1,7 +1,7 @@
 #include "mixstream/monomials/kernel.hpp"
 
-#include <numeric>
 #include <stdexcept>
+#include <cstdlib>
 
 namespace mixstream {
 namespace {
@@ -25,7 +25,41 @@ variants::Accumulate variant_for(InstructionSet set) {
 
 /// Long blocks spread the cost of closing a tile; short ones fit the cache and bound the longest append.
 std::size_t rows_of_a_block(int variables) {
+  if (const char* e = getenv("BR")) return std::atoi(e);
   return variables < 12 ? 64 : 128;
+}
+
+/// The monomial columns, eight lanes of partial sums for each, and with weights the columns once more
+/// (variants/variant.cpp).
+std::size_t workspace_doubles(const Packing& packing, std::size_t stride) {
+  const std::size_t columns = packing.right_count(0);  // N(m, 3)
+  return (2 * columns + 1) * stride + 8 * columns;
+}
+
+/// Cuts the products, left (i, j, a) times right (b, k, l) for all a <= b, into rectangles. Pivots from
+/// `shallow` on are one each. Those before have few left columns, so they share their right columns: one
+/// rectangle of all of them for b >= shallow - 1, one for each b before.
+std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
+  const int m = packing.variables();
+  const int shallow = getenv("SH") ? std::atoi(getenv("SH")) : m < 12 ? 2 : 6;
+  const auto lefts_before = [](int pivot) {  // left columns of smaller pivots, N(pivot, 3)
+    return static_cast<std::uint32_t>(pivot * (pivot + 1) * (pivot + 2) / 6);
+  };
+  const auto columns = static_cast<std::uint32_t>(packing.right_count(0));
+  const auto right_from = [&](int b) {
+    return b < m ? columns - static_cast<std::uint32_t>(packing.right_count(b)) : columns;
+  };
+  std::vector<variants::Rectangle> rectangles;
+  for (int b = 1; b < m; ++b) {
+    if (b < shallow - 1) {
+      rectangles.push_back({1, lefts_before(b + 1), right_from(b), right_from(b + 1)});
+    } else if (b == shallow - 1) {
+      rectangles.push_back({1, lefts_before(b + 1), right_from(b), columns});
+    } else {
+      rectangles.push_back({lefts_before(b), lefts_before(b + 1), right_from(b), columns});
+    }
+  }
+  return rectangles;
 }
 
 }  // namespace
@@ -34,32 +68,38 @@ BlockKernel::BlockKernel(int variables, InstructionSet set)
     : packing_(variables),
       set_(set),
       block_rows_(rows_of_a_block(variables)),
-      workspace_columns_(packing_.right_count(0) + packing_.left_count(variables - 1) + 2),
-      consecutive_(packing_.left_count(variables - 1)),
+      workspace_size_(workspace_doubles(packing_, column_stride(block_rows_))),
+      rectangles_(rectangles_of(packing_)),
       accumulate_(variant_for(set)) {
-  std::iota(consecutive_.begin(), consecutive_.end(), 0U);
+  const std::size_t stride = column_stride(block_rows_);
   for (int pivot = 0; pivot < variables; ++pivot) {
+    std::size_t row_start = packing_.offset(pivot) - packing_.right_rank(0, pivot, pivot, pivot);
     for (int j = 0; j <= pivot; ++j) {
       for (int i = 0; i <= j; ++i) {
-        left_columns_.push_back(static_cast<std::uint32_t>(packing_.right_rank(0, i, j, pivot)));
+        left_offsets_.push_back(static_cast<std::uint32_t>(packing_.right_rank(0, i, j, pivot) * stride));
+        row_starts_.push_back(static_cast<std::uint32_t>(row_start));
+        row_start += packing_.right_count(pivot);
       }
     }
   }
 }
 
-variants::Input BlockKernel::input_of(const RowBlock& block) const noexcept {
-  return {static_cast<std::size_t>(variables()),
-          block.rows(),
-          column_stride(block_rows_),
-          block.values(),
-          block.weights(),
-          left_columns_.data(),
-          consecutive_.data()};
-}
-
 void BlockKernel::accumulate(const RowBlock& block, double* workspace, double* sums,
                              double* compensation) const noexcept {
-  if (block.rows() > 0) accumulate_(input_of(block), workspace, {sums, compensation});
+  accumulate_by(accumulate_, block, workspace, sums, compensation);
+}
+
+void BlockKernel::accumulate_by(variants::Accumulate variant, const RowBlock& block, double* workspace,
+                                double* sums, double* compensation) const noexcept {
+  if (block.rows() == 0) return;
+  const variants::Plan plan{static_cast<std::size_t>(variables()),
+                            column_stride(block_rows_),
+                            left_offsets_.data(),
+                            row_starts_.data(),
+                            rectangles_.data(),
+                            rectangles_.size()};
+  variant(plan, {block.rows(), block.values(), block.weighted() ? block.weights() : nullptr}, workspace,
+          {sums, compensation});
 }
 
 }  // namespace mixstream

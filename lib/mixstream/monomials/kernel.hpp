@@ -31,8 +31,8 @@ class BlockKernel {
   std::size_t block_rows() const noexcept { return block_rows_; }
   RowBlock make_block() const { return {variables(), block_rows_}; }
 
-  /// Doubles of scratch for accumulate: N(m, 3) + N(m, 2) + 2 columns. Allocate as AlignedDoubles.
-  std::size_t workspace_size() const noexcept { return workspace_columns_ * column_stride(block_rows_); }
+  /// Doubles of scratch for accumulate: about N(m, 3) columns of a block. Allocate as AlignedDoubles.
+  std::size_t workspace_size() const noexcept { return workspace_size_; }
 
   /// Adds w z^(6) over the block's rows to the two-term totals (sums + compensation), N(m, 6) of each in
   /// pivot order. Wants z[0] = 1 in every row. A block whose weights are all 1 pays nothing for weights.
@@ -40,16 +40,18 @@ class BlockKernel {
   void accumulate(const RowBlock& block, double* workspace, double* sums,
                   double* compensation) const noexcept;
 
-  /// What a variant reads of a block. For accumulate, and for tests of variants this processor never picks.
-  variants::Input input_of(const RowBlock& block) const noexcept;
+  /// The same by a variant of the caller's choice: for tests of variants that this processor never picks.
+  void accumulate_by(variants::Accumulate variant, const RowBlock& block, double* workspace, double* sums,
+                     double* compensation) const noexcept;
 
  private:
   Packing packing_;
   InstructionSet set_;
   std::size_t block_rows_;
-  std::size_t workspace_columns_;
-  std::vector<std::uint32_t> left_columns_;  // see variants::Input
-  std::vector<std::uint32_t> consecutive_;
+  std::size_t workspace_size_;
+  std::vector<std::uint32_t> left_offsets_;  // see variants::Plan
+  std::vector<std::uint32_t> row_starts_;
+  std::vector<variants::Rectangle> rectangles_;
   variants::Accumulate accumulate_;
 };
 

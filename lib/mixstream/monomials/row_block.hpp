@@ -1,6 +1,7 @@
 // A block of rows, variable by variable, as the kernel wants them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <vector>
@@ -36,11 +37,12 @@ class RowBlock {
       : variables_(static_cast<std::size_t>(variables)),
         capacity_(capacity),
         values_(variables_ * column_stride(capacity)),
-        weights_(capacity) {}
+        weights_(capacity, 1.0) {}
 
+  std::size_t variables() const noexcept { return variables_; }
+  std::size_t capacity() const noexcept { return capacity_; }
   std::size_t rows() const noexcept { return rows_; }
   bool full() const noexcept { return rows_ == capacity_; }
-  void clear() noexcept { rows_ = 0; }
 
   /// Adds a row of m variables, z[0] = 1; the block must not be full. No throw, no allocation; m stores.
   void append(const double* z, double weight) noexcept {
@@ -49,19 +51,69 @@ class RowBlock {
       *place = z[variable];
       place += column_stride(capacity_);
     }
-    weights_[rows_++] = weight;
+    if (weight != 1.0) {
+      weights_[rows_] = weight;
+      weighted_ = true;
+    }
+    ++rows_;
+  }
+
+  /// Adds rows of weight 1 that follow each other in memory, as many as fit; returns how many those were.
+  /// No throw, no allocation.
+  std::size_t append(const double* z, std::size_t count) noexcept {
+    const std::size_t taken = std::min(count, capacity_ - rows_);
+    for (std::size_t variable = 0; variable < variables_; ++variable) {
+      double* column = values_.data() + variable * column_stride(capacity_) + rows_;
+      for (std::size_t row = 0; row < taken; ++row) column[row] = z[row * variables_ + variable];
+    }
+    rows_ += taken;
+    return taken;
+  }
+
+  void clear() noexcept {
+    if (weighted_) std::fill(weights_.begin(), weights_.end(), 1.0);
+    weighted_ = false;
+    rows_ = 0;
+  }
+
+  /// Copies the m variables of a row. No throw, no allocation.
+  void copy_row(std::size_t row, double* z) const noexcept {
+    for (std::size_t v = 0; v < variables_; ++v) z[v] = values_[v * column_stride(capacity_) + row];
+  }
+
+  /// Multiplies the weights of the rows held. No throw, no allocation.
+  void scale_weights(double factor) noexcept {
+    for (std::size_t row = 0; row < rows_; ++row) weights_[row] *= factor;
   }
 
   /// Variable v of row r stands at values()[v * column_stride(capacity) + r].
   const double* values() const noexcept { return values_.data(); }
   const double* weights() const noexcept { return weights_.data(); }
+  bool weighted() const noexcept { return weighted_; }  ///< whether any weight differs from 1
+
+  friend bool operator==(const RowBlock& one, const RowBlock& two) noexcept;
 
  private:
   std::size_t variables_;
   std::size_t capacity_;
   std::size_t rows_ = 0;
+  bool weighted_ = false;
   AlignedDoubles values_;
   AlignedDoubles weights_;
 };
+
+/// The same rows in the same order; room beyond them does not count. No throw, no allocation.
+inline bool operator==(const RowBlock& one, const RowBlock& two) noexcept {
+  if (one.variables_ != two.variables_ || one.capacity_ != two.capacity_ || one.rows_ != two.rows_)
+    return false;
+  for (std::size_t row = 0; row < one.rows_; ++row) {
+    if (one.weights_[row] != two.weights_[row]) return false;
+    for (std::size_t v = 0; v < one.variables_; ++v) {
+      const std::size_t place = v * column_stride(one.capacity_) + row;
+      if (one.values_[place] != two.values_[place]) return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace mixstream

@@ -8,10 +8,6 @@
 namespace mixstream {
 namespace {
 
-constexpr std::size_t triangle_size(std::size_t feature_count) noexcept {
-  return (feature_count + 1) * (feature_count + 2) / 2;
-}
-
 variants::ExpectedSums kernel_for([[maybe_unused]] InstructionSet set) noexcept {
 #if defined(__x86_64__)
   if (set >= InstructionSet::avx2) return variants::expected_sums_avx2;
@@ -29,7 +25,7 @@ Expectation::Expectation(std::size_t component_count, std::size_t feature_count,
       offsets_(component_count),
       half_precisions_(component_count),
       scratch_((2 * component_count + 1) * variants::em_block_rows),
-      sums_(component_count * (triangle_size(feature_count) + 1)) {}
+      sums_(component_count * component_sums_size(feature_count)) {}
 
 void Expectation::begin(const Mixture& mixture) noexcept {
   constexpr double tiny = std::numeric_limits<double>::min();
@@ -50,12 +46,6 @@ void Expectation::add(const double* block) noexcept {
 
 void Expectation::add_likelihood(const double* block) noexcept {
   log_likelihood_ += kernel_(block, laws(), scratch_.data(), nullptr);
-}
-
-ComponentSums Expectation::component(std::size_t component) const noexcept {
-  const std::size_t triangle = triangle_size(feature_count_);
-  const double* sums = sums_.data() + component * (triangle + 1);
-  return {{sums, triangle}, sums[triangle]};
 }
 
 variants::Laws Expectation::laws() const noexcept {

@@ -18,6 +18,19 @@ struct ComponentSums {
   double count;                      ///< sum w r_h
 };
 
+/// Sums of one component: triangle, then count.
+constexpr std::size_t component_sums_size(std::size_t feature_count) noexcept {
+  return (feature_count + 1) * (feature_count + 2) / 2 + 1;
+}
+
+/// Component h in the sums of all, which stand one after the other. No throw, no allocation.
+inline ComponentSums component_sums(std::span<const double> sums, std::size_t component,
+                                    std::size_t feature_count) noexcept {
+  const std::size_t size = component_sums_size(feature_count);
+  const std::span<const double> own = sums.subspan(component * size, size);
+  return {own.first(size - 1), own.back()};
+}
+
 /// Workspace and sums for k components of d features. Allocates at construction only.
 class Expectation {
  public:
@@ -34,7 +47,7 @@ class Expectation {
   void add_likelihood(const double* block) noexcept;
 
   double log_likelihood() const noexcept { return log_likelihood_; }  ///< sum w log p(y | x)
-  ComponentSums component(std::size_t component) const noexcept;
+  std::span<const double> sums() const noexcept { return sums_; }     ///< component_sums reads them
 
  private:
   variants::Laws laws() const noexcept;

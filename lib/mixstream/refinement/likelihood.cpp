@@ -48,6 +48,34 @@ double responsibilities(const Mixture& mixture, const Row& row, std::span<double
   return largest + std::log(total);
 }
 
+double log_likelihood(const Mixture& mixture, const Row& row) noexcept {
+  double largest = least_log_term;
+  double total = 0.0;  // sum of exp(term - largest)
+  for (std::size_t h = 0; h < mixture.component_count(); ++h) {
+    const double term = log_term(mixture, h, row);
+    if (term > largest) {
+      total = total * std::exp(largest - term) + 1.0;
+      largest = term;
+    } else {
+      total += std::exp(term - largest);
+    }
+  }
+  return largest + std::log(total);
+}
+
+std::size_t most_likely_component(const Mixture& mixture, const Row& row) noexcept {
+  std::size_t best = 0;
+  double largest = log_term(mixture, 0, row);
+  for (std::size_t h = 1; h < mixture.component_count(); ++h) {
+    const double term = log_term(mixture, h, row);
+    if (term > largest) {
+      largest = term;
+      best = h;
+    }
+  }
+  return best;
+}
+
 double mean_log_likelihood(const Mixture& mixture, const RowTable& rows) {
   Expectation expectation(mixture.component_count(), mixture.feature_count);
   expectation.begin(mixture);

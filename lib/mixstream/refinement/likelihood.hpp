@@ -1,6 +1,7 @@
 // The likelihood of rows under a mixture, its scores, and what a row says about its component.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include "mixstream/mixture.hpp"
@@ -11,6 +12,12 @@ namespace mixstream {
 
 /// P(h | x, y) into probabilities (k of them); returns log p(y | x). No throw, no allocation; k d products.
 double responsibilities(const Mixture& mixture, const Row& row, std::span<double> probabilities) noexcept;
+
+/// log p(y | x). No throw, no allocation; k d products.
+double log_likelihood(const Mixture& mixture, const Row& row) noexcept;
+
+/// The component with the largest P(h | x, y); the first of equals. No throw, no allocation; k d products.
+std::size_t most_likely_component(const Mixture& mixture, const Row& row) noexcept;
 
 /// Weighted mean of log p(y | x) over the rows. SIMD over rows.
 double mean_log_likelihood(const Mixture& mixture, const RowTable& rows);

@@ -23,6 +23,12 @@ struct RowTable {
     responses.push_back(row.response);
     weights.push_back(row.weight);
   }
+  void reserve(std::size_t rows) {
+    features.reserve(rows * feature_count);
+    responses.reserve(rows);
+    weights.reserve(rows);
+  }
+  friend bool operator==(const RowTable&, const RowTable&) = default;
 };
 
 }  // namespace mixstream

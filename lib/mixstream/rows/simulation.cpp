@@ -57,9 +57,7 @@ Row Simulation::next() noexcept {
 
 RowTable Simulation::table(std::size_t rows) {
   RowTable table{features_.size(), {}, {}, {}};
-  table.features.reserve(rows * features_.size());
-  table.responses.reserve(rows);
-  table.weights.reserve(rows);
+  table.reserve(rows);
   for (std::size_t i = 0; i < rows; ++i) table.add(next());
   return table;
 }

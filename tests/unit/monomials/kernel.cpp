@@ -80,7 +80,7 @@ Totals run(const BlockKernel& kernel, const Rows& rows, variants::Accumulate var
   RowBlock block = kernel.make_block();
   const auto flush = [&] {
     if (variant != nullptr) {
-      variant(kernel.input_of(block), workspace.data(), {totals.sums.data(), totals.compensation.data()});
+      kernel.accumulate_by(variant, block, workspace.data(), totals.sums.data(), totals.compensation.data());
     } else {
       kernel.accumulate(block, workspace.data(), totals.sums.data(), totals.compensation.data());
     }

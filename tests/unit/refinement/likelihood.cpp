@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -55,6 +56,21 @@ TEST_CASE("responsibilities and log-likelihood are those of the textbook") {
             doctest::Approx(static_cast<double>(plain_density(one, rows.row(i)) / density)).epsilon(1e-12));
     }
   }
+}
+
+TEST_CASE("a row's log-likelihood and most likely component agree with its probabilities") {
+  const RowTable rows = random_rows(200, 7);
+  double probabilities[3];
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row row = rows.row(i);
+    CHECK(log_likelihood(mixture, row) ==
+          doctest::Approx(static_cast<double>(std::log(plain_density(mixture, row)))).epsilon(1e-13));
+    responsibilities(mixture, row, probabilities);
+    CHECK(most_likely_component(mixture, row) ==
+          static_cast<std::size_t>(std::max_element(probabilities, probabilities + 3) - probabilities));
+  }
+  const double x[2] = {1.0, 1e250};
+  CHECK(std::isfinite(log_likelihood(mixture, {x, -1e250})));
 }
 
 TEST_CASE("the mean log-likelihood respects row weights, for every number of rows about a block") {

@@ -19,11 +19,11 @@ double refined_error(const Setting& setting, const Drawn& drawn, const Kept& kep
   auto outcome = refine(kept.tensor, kept.sample, setting.k, {}, {.noise = setting.noise()});
   REQUIRE(outcome);
   fit = outcome.value();
-  return coefficient_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
+  return law_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
 }
 
 double likelihood_error(const Setting& setting, const Drawn& drawn) {
-  return coefficient_error(drawn.truth, fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture);
+  return law_error(drawn.truth, fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture);
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ TEST_CASE("exact population moments give back the exact parameters, k > d includ
     for (double& variance : start.noise_variances) variance *= 1.05;
     const auto fit = fit_conditions(conditions, start, {.noise = setting.noise()});
     REQUIRE(fit);
-    CHECK(coefficient_error(drawn.truth, fit.value().mixture) < 1e-6);
+    CHECK(law_error(drawn.truth, fit.value().mixture) < 1e-6);
     CHECK(fit.value().distance < 1e-6);
     for (std::size_t h = 0; h < setting.k; ++h) {
       CHECK(fit.value().mixture.noise_variances[h] ==
@@ -115,7 +115,7 @@ TEST_CASE("a warm re-solve takes the last fit and one refinement") {
   CHECK(warm.value().accepted);
   CHECK(warm.value().starts_tried == 1);
   CHECK(warm.value().iterations < 6);
-  CHECK(coefficient_error(cold.value().mixture, warm.value().mixture) < 1e-2);
+  CHECK(law_error(cold.value().mixture, warm.value().mixture) < 1e-2);
 }
 
 TEST_CASE("noise that is not Gaussian makes J speak, or leaves the fit right") {

@@ -11,58 +11,71 @@
 #endif
 
 #define MIXSTREAM_INLINE __attribute__((always_inline)) static inline
+#define MIXSTREAM_MEMBER __attribute__((always_inline)) inline
 
 namespace mixstream::variants {
 namespace {
 
 constexpr int width = MIXSTREAM_KERNEL_WIDTH;
+constexpr int step =
+    4 * width;  ///< rows of one turn of a loop; blocks are filled up with zeros to a multiple
 
 #if MIXSTREAM_KERNEL_WIDTH == 1
 using Lanes = double;
-using LooseLanes = double;
 #else
 typedef double Lanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH), may_alias));
-typedef double LooseLanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH), may_alias, aligned(8)));
 #endif
+
+/// A vector of any width, for a few numbers at any address.
+template <int Width>
+struct Vector {
+  typedef double Type __attribute__((vector_size(8 * Width)));
+};
+template <>
+struct Vector<1> {
+  using Type = double;
+};
+
+template <int Width>
+MIXSTREAM_INLINE typename Vector<Width>::Type load_anywhere(const double* from) {
+  typename Vector<Width>::Type value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+template <int Width>
+MIXSTREAM_INLINE void store_anywhere(double* to, typename Vector<Width>::Type value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
 
 MIXSTREAM_INLINE Lanes load(const double* aligned) {
   return *reinterpret_cast<const Lanes*>(aligned);
 }
-MIXSTREAM_INLINE Lanes load_loose(const double* anywhere) {
-  return *reinterpret_cast<const LooseLanes*>(anywhere);
-}
 MIXSTREAM_INLINE void store(double* aligned, Lanes value) {
   *reinterpret_cast<Lanes*>(aligned) = value;
 }
-MIXSTREAM_INLINE void store_loose(double* anywhere, Lanes value) {
-  *reinterpret_cast<LooseLanes*>(anywhere) = value;
-}
 
-/// a * b + c, fused where the instruction set has it.
-MIXSTREAM_INLINE Lanes multiply_add(Lanes a, Lanes b, Lanes c) {
+/// c += a * b, fused where the instruction set has it. Written out for the vectors that matter: GCC would
+/// fold the load of a shared factor into each of its uses, and move sums between registers.
+MIXSTREAM_INLINE void multiply_add(Lanes& c, Lanes a, Lanes b) {
 #if MIXSTREAM_KERNEL_WIDTH == 8 && defined(__AVX512F__)
-  return _mm512_fmadd_pd(a, b, c);
+  asm("vfmadd231pd %2, %1, %0" : "+v"(c) : "v"(a), "v"(b));
+#elif MIXSTREAM_KERNEL_WIDTH == 4 && defined(__FMA__)
+  asm("vfmadd231pd %2, %1, %0" : "+x"(c) : "x"(a), "x"(b));
 #elif MIXSTREAM_KERNEL_WIDTH == 8 && defined(__FMA__)
   const auto low = [](Lanes v) { return __builtin_shufflevector(v, v, 0, 1, 2, 3); };
   const auto high = [](Lanes v) { return __builtin_shufflevector(v, v, 4, 5, 6, 7); };
-  return __builtin_shufflevector(_mm256_fmadd_pd(low(a), low(b), low(c)),
-                                 _mm256_fmadd_pd(high(a), high(b), high(c)), 0, 1, 2, 3, 4, 5, 6, 7);
-#elif MIXSTREAM_KERNEL_WIDTH == 4 && defined(__FMA__)
-  return _mm256_fmadd_pd(a, b, c);
+  c = __builtin_shufflevector(_mm256_fmadd_pd(low(a), low(b), low(c)),
+                              _mm256_fmadd_pd(high(a), high(b), high(c)), 0, 1, 2, 3, 4, 5, 6, 7);
 #elif MIXSTREAM_KERNEL_WIDTH == 2 && defined(__aarch64__)
-  return vfmaq_f64(c, a, b);
+  c = vfmaq_f64(c, a, b);
 #else
-  return a * b + c;
+  c += a * b;
 #endif
 }
 
-/// Keeps a loaded value in its register: GCC would fold the load into each of its uses.
-MIXSTREAM_INLINE void keep_in_register([[maybe_unused]] Lanes& value) {
-#if defined(__AVX512F__)
-  asm("" : "+v"(value));
-#elif defined(__x86_64__) && MIXSTREAM_KERNEL_WIDTH <= 4
-  asm("" : "+x"(value));
-#endif
+/// Keeps the compiler from expressing one column's address by another's, which costs an addition a load.
+MIXSTREAM_INLINE void keep_pointer([[maybe_unused]] const double*& pointer) {
+  asm("" : "+r"(pointer));
 }
 
 // One step of the reduction below: adds lanes i and i ^ span; lanes without the bit keep a, the others b.
@@ -70,12 +83,12 @@ MIXSTREAM_INLINE void keep_in_register([[maybe_unused]] Lanes& value) {
 MIXSTREAM_INLINE Lanes fold(Lanes a, Lanes b) {
   return __builtin_shufflevector(a, b, 0, 3) + __builtin_shufflevector(a, b, 1, 2);
 }
-#elif MIXSTREAM_KERNEL_WIDTH == 4
+#elif MIXSTREAM_KERNEL_WIDTH == 4  // by hand: GCC makes two shuffles of each, and a blend runs on more ports
 MIXSTREAM_INLINE Lanes fold_1(Lanes a, Lanes b) {
-  return __builtin_shufflevector(a, b, 0, 5, 2, 7) + __builtin_shufflevector(a, b, 1, 4, 3, 6);
+  return Lanes(_mm256_blend_pd(a, b, 0b1010)) + Lanes(_mm256_shuffle_pd(a, b, 0b0101));
 }
 MIXSTREAM_INLINE Lanes fold_2(Lanes a, Lanes b) {
-  return __builtin_shufflevector(a, b, 0, 1, 6, 7) + __builtin_shufflevector(a, b, 2, 3, 4, 5);
+  return Lanes(_mm256_blend_pd(a, b, 0b1100)) + Lanes(_mm256_permute2f128_pd(a, b, 0x21));
 }
 #elif MIXSTREAM_KERNEL_WIDTH == 8
 MIXSTREAM_INLINE Lanes fold_1(Lanes a, Lanes b) {

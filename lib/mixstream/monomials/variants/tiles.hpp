@@ -7,116 +7,175 @@
 namespace mixstream::variants {
 namespace {
 
-/// total += value, the rounding error of the addition going to compensation (two-sum).
-MIXSTREAM_INLINE void add_exactly(double* sums, double* compensation, Lanes value) {
-  const Lanes before = load_loose(sums);
-  const Lanes after = before + value;
-  const Lanes taken = after - before;
-  const Lanes error = (before - (after - taken)) + (value - taken);
-  store_loose(sums, after);
-  store_loose(compensation, load_loose(compensation) + error);
+/// totals += value, the rounding error of the addition going to the compensation (two-sum).
+template <int Width>
+MIXSTREAM_INLINE void add_exactly(Totals totals, std::size_t position, typename Vector<Width>::Type value) {
+  const auto before = load_anywhere<Width>(totals.sums + position);
+  const auto after = before + value;
+  const auto taken = after - before;
+  const auto error = (before - (after - taken)) + (value - taken);
+  store_anywhere<Width>(totals.sums + position, after);
+  store_anywhere<Width>(totals.compensation + position,
+                        load_anywhere<Width>(totals.compensation + position) + error);
 }
 
-/// Closes a tile: adds the lanes of each part and the result to Rows x Columns totals, row_length apart.
+/// Closes a tile: adds the lanes of each part, and the result to the totals. Row i of the tile's Columns
+/// totals starts at starts[i].
 template <int Rows, int Columns>
-MIXSTREAM_INLINE void add_parts(const Lanes* parts, Totals totals, std::size_t row_length) {
+MIXSTREAM_INLINE void add_parts(const Lanes* parts, Totals totals, const std::size_t* starts) {
   if constexpr (Columns % width == 0) {
     for (int row = 0; row < Rows; ++row) {
       for (int column = 0; column < Columns; column += width) {
-        add_exactly(totals.sums + row * row_length + column, totals.compensation + row * row_length + column,
-                    sums_of(parts + row * Columns + column));
+        add_exactly<width>(totals, starts[row] + column, sums_of(parts + row * Columns + column));
       }
     }
-  } else {  // gather, add, scatter: a few totals that do not lie vector by vector
+  } else if (Columns == 1 && Rows > 1 && starts[Rows - 1] - starts[0] == Rows - 1) {
+    add_parts<1, Rows>(parts, totals, starts);  // a single column whose totals follow each other
+  } else {                                      // totals that do not lie vector by vector: two at a time
     constexpr int count = (Rows * Columns + width - 1) / width * width;
     Lanes padded[count] = {};
-    double sums[count] = {};
-    double compensation[count] = {};
-    for (int part = 0; part < Rows * Columns; ++part) {
-      padded[part] = parts[part];
-      sums[part] = totals.sums[part / Columns * row_length + part % Columns];
-      compensation[part] = totals.compensation[part / Columns * row_length + part % Columns];
-    }
-    for (int part = 0; part < count; part += width) {
-      add_exactly(sums + part, compensation + part, sums_of(padded + part));
-    }
-    for (int part = 0; part < Rows * Columns; ++part) {
-      totals.sums[part / Columns * row_length + part % Columns] = sums[part];
-      totals.compensation[part / Columns * row_length + part % Columns] = compensation[part];
+    for (int part = 0; part < Rows * Columns; ++part) padded[part] = parts[part];
+    alignas(64) double values[count];
+    for (int part = 0; part < count; part += width) store(values + part, sums_of(padded + part));
+    for (int row = 0; row < Rows; ++row) {
+      const double* value = values + row * Columns;
+      for (int column = 0; column + 2 <= Columns; column += 2) {
+        add_exactly<2>(totals, starts[row] + column, load_anywhere<2>(value + column));
+      }
+      if constexpr (Columns % 2 != 0) add_exactly<1>(totals, starts[row] + Columns - 1, value[Columns - 1]);
     }
   }
 }
 
-/// One rectangle of totals, or what is left of it. `left` lists columns of `table` that start at left_table.
-struct Rectangle {
-  const double* left_table;
-  const std::uint32_t* left;
-  std::size_t left_count;
-  const double* right;  ///< first right column; the others follow
-  std::size_t right_count;
-  std::size_t stride;
-  std::size_t rows;  ///< a multiple of width; rows beyond the block's are zero
-  Totals totals;
-  std::size_t row_length;
+/// The monomial columns of a block, ready to multiply.
+struct Table {
+  const double* left;   ///< the columns times the weights
+  const double* right;  ///< the columns
+  std::size_t rows;     ///< a multiple of width; rows beyond the block's are zero
 };
 
-/// The totals of left columns [l, l + Left) and right columns [r, r + Right).
+/// parts += left columns times right columns, for the rows of one vector.
 template <int Left, int Right>
-MIXSTREAM_INLINE void tile(const Rectangle& rectangle, std::size_t l, std::size_t r) {
-  const double* left[Left];
-  const double* right[Right];
-  for (int i = 0; i < Left; ++i) left[i] = rectangle.left_table + rectangle.left[l + i] * rectangle.stride;
-  for (int i = 0; i < Right; ++i) right[i] = rectangle.right + (r + i) * rectangle.stride;
-  Lanes parts[Left * Right] = {};
-  for (std::size_t row = 0; row < rectangle.rows; row += width) {
-    if constexpr (Left <= Right) {
-      Lanes a[Left];
-      for (int i = 0; i < Left; ++i) a[i] = load(left[i] + row);
-      for (int j = 0; j < Right; ++j) {
-        Lanes b = load(right[j] + row);
-        keep_in_register(b);
-        for (int i = 0; i < Left; ++i) parts[i * Right + j] = multiply_add(a[i], b, parts[i * Right + j]);
-      }
-    } else {
-      Lanes b[Right];
-      for (int j = 0; j < Right; ++j) b[j] = load(right[j] + row);
-      for (int i = 0; i < Left; ++i) {
-        Lanes a = load(left[i] + row);
-        keep_in_register(a);
-        for (int j = 0; j < Right; ++j) parts[i * Right + j] = multiply_add(a, b[j], parts[i * Right + j]);
-      }
+MIXSTREAM_INLINE void step_of(const double* const* left, const double* const* right, std::size_t row,
+                              Lanes* parts) {
+  if constexpr (Left <= Right) {
+    Lanes a[Left];
+    for (int i = 0; i < Left; ++i) {
+      a[i] = load(left[i] + row);
+    }
+    for (int j = 0; j < Right; ++j) {
+      Lanes b = load(right[j] + row);
+      for (int i = 0; i < Left; ++i) multiply_add(parts[i * Right + j], a[i], b);
+    }
+  } else {
+    Lanes b[Right];
+    for (int j = 0; j < Right; ++j) {
+      b[j] = load(right[j] + row);
+    }
+    for (int i = 0; i < Left; ++i) {
+      Lanes a = load(left[i] + row);
+      for (int j = 0; j < Right; ++j) multiply_add(parts[i * Right + j], a, b[j]);
     }
   }
-  const std::size_t first = l * rectangle.row_length + r;
-  add_parts<Left, Right>(parts, {rectangle.totals.sums + first, rectangle.totals.compensation + first},
-                         rectangle.row_length);
 }
 
-/// A strip Right columns wide, all left columns: tiles of Left, then of Rest, then single rows.
+/// Some left columns and where their rows of totals start.
+template <int Left>
+struct LeftColumns {
+  const double* columns[Left];
+  std::size_t starts[Left];
+
+  MIXSTREAM_MEMBER LeftColumns(const Plan& plan, const Table& table, std::size_t first) {
+    for (int i = 0; i < Left; ++i) {
+      columns[i] = table.left + plan.left_offsets[first + i];
+      starts[i] = plan.row_starts[first + i];
+    }
+  }
+};
+
+/// The totals of some left columns and right columns [r, r + Right). `upcoming` is a column wanted soon.
+template <int Left, int Right>
+MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, const LeftColumns<Left>& left, std::size_t r,
+                           const double* upcoming, Totals totals) {
+  const double* left_columns[Left];
+  const double* right_columns[Right];
+  std::size_t starts[Left];
+  for (int i = 0; i < Left; ++i) {
+    left_columns[i] = left.columns[i];
+    starts[i] = left.starts[i] + r;
+    keep_pointer(left_columns[i]);
+  }
+  for (int j = 0; j < Right; ++j) {
+    right_columns[j] = table.right + (r + j) * plan.stride;
+    keep_pointer(right_columns[j]);
+  }
+  Lanes parts[Left * Right] = {};
+  for (std::size_t row = 0; row < table.rows; row += step) {
+    __builtin_prefetch(upcoming + row);
+    if constexpr (step > 8) __builtin_prefetch(upcoming + row + 8);
+#pragma GCC unroll 4
+    for (int part = 0; part < step; part += width) {
+      step_of<Left, Right>(left_columns, right_columns, row + part, parts);
+    }
+  }
+  add_parts<Left, Right>(parts, totals, starts);
+}
+
+/// Columns [r, r + Right), left columns [l, end): tiles of Left, then of Rest, then single rows.
 template <int Left, int Rest, int Right>
-void strip(const Rectangle& rectangle, std::size_t r) {
-  std::size_t l = 0;
-  for (; l + Left <= rectangle.left_count; l += Left) tile<Left, Right>(rectangle, l, r);
-  for (; l + Rest <= rectangle.left_count; l += Rest) tile<Rest, Right>(rectangle, l, r);
-  for (; l < rectangle.left_count; ++l) tile<1, Right>(rectangle, l, r);
+void strip(const Plan& plan, const Table& table, std::size_t l, std::size_t end, std::size_t r,
+           Totals totals) {
+  for (; l + Left <= end; l += Left) tile<Left, Right>(plan, table, {plan, table, l}, r, table.right, totals);
+  for (; l + Rest <= end; l += Rest) tile<Rest, Right>(plan, table, {plan, table, l}, r, table.right, totals);
+  for (; l < end; ++l) tile<1, Right>(plan, table, {plan, table, l}, r, table.right, totals);
+}
+
+constexpr int wide = width > 4 ? width : 4;
+
+/// Columns [begin, end), a multiple of `wide` that stays in the first-level cache while the left columns go
+/// by.
+void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals totals) {
+  std::size_t l = part.left_begin;
+  for (; l + 3 <= part.left_end; l += 3) {
+    const LeftColumns<3> left(plan, table, l);
+    std::size_t next = l + 3;
+    for (std::size_t r = part.right_begin; r < part.right_end; r += wide, ++next) {
+      const bool soon = next < l + 6 && next < part.left_end;
+      tile<3, wide>(plan, table, left, r, table.left + plan.left_offsets[soon ? next : l], totals);
+    }
+  }
+  for (; l < part.left_end; ++l) {
+    const LeftColumns<1> left(plan, table, l);
+    std::size_t r = part.right_begin;
+    for (; r + 3 * wide <= part.right_end; r += 3 * wide) {
+      tile<1, 3 * wide>(plan, table, left, r, table.right, totals);
+    }
+    for (; r < part.right_end; r += wide) tile<1, wide>(plan, table, left, r, table.right, totals);
+  }
 }
 
 /// All totals of a rectangle.
-void multiply(const Rectangle& rectangle) {
-  constexpr int wide = width > 4 ? width : 4;
-  std::size_t r = 0;
-  for (; r + wide <= rectangle.right_count; r += wide) strip<3, 3, wide>(rectangle, r);
-  if (wide > 4 && r + 4 <= rectangle.right_count) {
-    strip<3, 3, 4>(rectangle, r);
+void multiply(const Plan& plan, const Table& table, const Rectangle& all, Totals totals) {
+  constexpr std::size_t cached = 24 * 1024 / sizeof(double);
+  const auto fitting = static_cast<std::uint32_t>(cached / plan.stride / wide * wide);
+  const std::uint32_t panel_columns = fitting < wide ? wide : fitting;
+  const std::uint32_t whole = all.right_begin + (all.right_end - all.right_begin) / wide * wide;
+  for (std::uint32_t r = all.right_begin; r < whole; r += panel_columns) {
+    panel(plan, table,
+          {all.left_begin, all.left_end, r, r + panel_columns < whole ? r + panel_columns : whole}, totals);
+  }
+  std::uint32_t r = whole;
+  if (wide > 4 && r + 4 <= all.right_end) {
+    strip<6, 3, 4>(plan, table, all.left_begin, all.left_end, r, totals);
     r += 4;
   }
-  switch (rectangle.right_count - r) {
+  switch (all.right_end - r) {
     case 3:
-      return strip<4, 2, 3>(rectangle, r);
+      return strip<4, 2, 3>(plan, table, all.left_begin, all.left_end, r, totals);
     case 2:
-      return strip<6, 3, 2>(rectangle, r);
+      return strip<6, 3, 2>(plan, table, all.left_begin, all.left_end, r, totals);
     case 1:
-      return strip<12, 3, 1>(rectangle, r);
+      return strip<12, 3, 1>(plan, table, all.left_begin, all.left_end, r, totals);
     default:
       return;
   }

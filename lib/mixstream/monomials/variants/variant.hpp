@@ -6,15 +6,31 @@
 
 namespace mixstream::variants {
 
-/// What a variant reads. Columns are `stride` doubles apart and start on a cache line.
-struct Input {
+/// Left columns [left_begin, left_end) of the plan's list times right columns [right_begin, right_end) of the
+/// table.
+struct Rectangle {
+  std::uint32_t left_begin;
+  std::uint32_t left_end;
+  std::uint32_t right_begin;
+  std::uint32_t right_end;
+};
+
+/// What to multiply with what, for m variables. A left column is a degree-3 monomial (i, j, a); pivot after
+/// pivot, in left-rank order. Its product with right column c belongs at row_starts[left] + c.
+struct Plan {
   std::size_t variables;
+  std::size_t stride;                 ///< doubles from one column to the next; columns start on a cache line
+  const std::uint32_t* left_offsets;  ///< where the left column starts in the table
+  const std::uint32_t* row_starts;
+  const Rectangle* rectangles;  ///< all of pivots 1, 2, ...; pivot 0 is the table's column sums
+  std::size_t rectangle_count;
+};
+
+/// A block of rows, column by column.
+struct Block {
   std::size_t rows;
-  std::size_t stride;
   const double* values;
-  const double* weights;
-  const std::uint32_t* left_columns;  ///< pivot after pivot, in left-rank order: column of (i, j, pivot)
-  const std::uint32_t* consecutive;   ///< 0, 1, 2, ...: the same list for left columns copied side by side
+  const double* weights;  ///< null: all are 1
 };
 
 /// Two-term totals: the value is sum + compensation.
@@ -23,12 +39,13 @@ struct Totals {
   double* compensation;
 };
 
-using Accumulate = void (*)(const Input&, double* workspace, Totals) noexcept;
+using Accumulate = void (*)(const Plan&, const Block&, double* workspace, Totals) noexcept;
 
-void accumulate_plain(const Input&, double* workspace, Totals) noexcept;
-void accumulate_sse2(const Input&, double* workspace, Totals) noexcept;
-void accumulate_avx2(const Input&, double* workspace, Totals) noexcept;
-void accumulate_avx512(const Input&, double* workspace, Totals) noexcept;
-void accumulate_wide(const Input&, double* workspace, Totals) noexcept;  ///< tests only: 8 lanes on AVX2
+void accumulate_plain(const Plan&, const Block&, double* workspace, Totals) noexcept;
+void accumulate_sse2(const Plan&, const Block&, double* workspace, Totals) noexcept;
+void accumulate_avx2(const Plan&, const Block&, double* workspace, Totals) noexcept;
+void accumulate_avx512(const Plan&, const Block&, double* workspace, Totals) noexcept;
+void accumulate_wide(const Plan&, const Block&, double* workspace,
+                     Totals) noexcept;  ///< tests only: 8 lanes on AVX2
 
 }  // namespace mixstream::variants

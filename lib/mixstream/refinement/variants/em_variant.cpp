@@ -10,7 +10,7 @@ constexpr double least_log_term = -1e200;  // a row beyond all reason keeps a fi
 
 /// Residuals and log( pi_h N(y; beta_h . x, s2_h) ) of one component, and the largest such term so far.
 void log_terms(const double* block, const Laws& laws, std::size_t h, double* residuals, double* terms,
-               double* largest) {
+               double* largest) noexcept {
   const double* law = laws.coefficients + h * laws.feature_count;
   const double* y = block + laws.feature_count * rows;
   for (std::size_t row = 0; row < rows; row += vector_width) {
@@ -23,8 +23,15 @@ void log_terms(const double* block, const Laws& laws, std::size_t h, double* res
   }
 }
 
+/// Asks for the block that follows in memory, if one does: asking beyond the end does no harm.
+void fetch_next(const double* block, std::size_t feature_count) noexcept {
+  const std::size_t size = (feature_count + 2) * rows;
+  for (std::size_t at = size; at < 2 * size; at += 8) __builtin_prefetch(block + at);
+}
+
 /// Terms become w P(h | x, y); returns sum w log p(y | x).
-double shares_of(const double* weights, std::size_t components, const double* largest, double* terms) {
+double shares_of(const double* weights, std::size_t components, const double* largest,
+                 double* terms) noexcept {
   Vector log_likelihood{};
   for (std::size_t row = 0; row < rows; row += vector_width) {
     const Vector top = load(largest + row);
@@ -46,7 +53,8 @@ double shares_of(const double* weights, std::size_t components, const double* la
 
 /// sums[a][b] = sum share * left_a * right_b: a tile that stays in registers.
 template <std::size_t Left, std::size_t Right>
-void tile(const double* share, const double* const* left, const double* const* right, double (&sums)[2][4]) {
+void tile(const double* share, const double* const* left, const double* const* right,
+          double (&sums)[2][4]) noexcept {
   Vector total[Left][Right] = {};
   for (std::size_t row = 0; row < rows; row += vector_width) {
     const Vector weight = load(share + row);
@@ -62,13 +70,13 @@ void tile(const double* share, const double* const* left, const double* const* r
   }
 }
 
-using Tile = void (*)(const double*, const double* const*, const double* const*, double (&)[2][4]);
+using Tile = void (*)(const double*, const double* const*, const double* const*, double (&)[2][4]) noexcept;
 constexpr Tile tiles[2][4] = {{tile<1, 1>, tile<1, 2>, tile<1, 3>, tile<1, 4>},
                               {tile<2, 1>, tile<2, 2>, tile<2, 3>, tile<2, 4>}};
 
 /// Adds the lower triangle of sum share z z', z = (x, e), in tiles of two rows and four columns.
 void add_triangle(const double* block, std::size_t feature_count, const double* residuals,
-                  const double* share, double* sums) {
+                  const double* share, double* sums) noexcept {
   const std::size_t size = feature_count + 1;
   const auto column = [&](std::size_t j) { return j < feature_count ? block + j * rows : residuals; };
   for (std::size_t i = 0; i < size; i += 2) {
@@ -97,6 +105,7 @@ double MIXSTREAM_KERNEL_ENTRY(const double* block, const Laws& laws, double* scr
   const std::size_t d = laws.feature_count;
   double* terms = scratch + k * rows;
   double* largest = terms + k * rows;
+  fetch_next(block, d);
   for (std::size_t h = 0; h < k; ++h) {
     log_terms(block, laws, h, scratch + h * rows, terms + h * rows, largest);
   }

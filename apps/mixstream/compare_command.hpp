@@ -1,0 +1,17 @@
+// mixstream compare: a fit beside the truth it was simulated from, or beside another fit.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace mixstream {
+
+struct CompareCommand {
+  std::string model;
+  std::string truth;
+
+  void add_to(CLI::App& command);
+  int run() const;
+};
+
+}  // namespace mixstream

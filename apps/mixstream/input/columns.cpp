@@ -1,0 +1,92 @@
+#include "input/columns.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "input/number.hpp"
+#include "input/text.hpp"
+
+namespace mixstream {
+namespace {
+
+/// Insertions, deletions and replacements that turn one text into the other.
+std::size_t edit_distance(std::string_view left, std::string_view right) {
+  std::vector<std::size_t> distances(right.size() + 1);
+  std::iota(distances.begin(), distances.end(), 0);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    std::size_t diagonal = std::exchange(distances[0], i + 1);
+    for (std::size_t j = 0; j < right.size(); ++j) {
+      const std::size_t replaced = diagonal + (left[i] == right[j] ? 0 : 1);
+      diagonal = distances[j + 1];
+      distances[j + 1] = std::min({replaced, distances[j] + 1, diagonal + 1});
+    }
+  }
+  return distances.back();
+}
+
+std::string listed(const std::vector<std::string>& columns) {
+  constexpr std::size_t most = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(columns.size(), most); ++i) {
+    text += joined({i == 0 ? "" : ", ", std::string_view(columns[i]).substr(0, 60)});
+  }
+  if (columns.size() > most) text += joined({" and ", std::to_string(columns.size() - most), " more"});
+  return text;
+}
+
+Refusal unknown_column(const std::vector<std::string>& columns, const std::string& name) {
+  std::string text = joined({"there is no column \"", name, "\""});
+  const auto nearest = std::ranges::min_element(columns, {}, [&](const std::string& column) {
+    return edit_distance(std::string_view(column).substr(0, 60), std::string_view(name).substr(0, 60));
+  });
+  if (nearest != columns.end() &&
+      edit_distance(*nearest, name) <= std::max<std::size_t>(1, name.size() / 3)) {
+    text += joined({"; did you mean \"", *nearest, "\"?"});
+  }
+  text += joined({" The columns are: ", listed(columns), "."});
+  const bool all_numbers = std::ranges::all_of(
+      columns, [](const std::string& column) { return parse_number(column).kind == NumberKind::number; });
+  if (all_numbers) text += " They are all numbers: if the first line is a row, say that there is no header.";
+  return {Reason::bad_input, text};
+}
+
+Outcome<std::size_t> position_of(const std::vector<std::string>& columns, const std::string& name) {
+  const auto found = std::ranges::find(columns, name);
+  if (found == columns.end()) return unknown_column(columns, name);
+  if (std::find(found + 1, columns.end(), name) != columns.end()) {
+    return Refusal{Reason::bad_input,
+                   joined({"the column name \"", name, "\" stands twice in the header: rename one"})};
+  }
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+}  // namespace
+
+std::vector<std::string> numbered_columns(std::size_t count) {
+  std::vector<std::string> columns;
+  for (std::size_t i = 1; i <= count; ++i) columns.push_back(joined({"c", std::to_string(i)}));
+  return columns;
+}
+
+Outcome<std::vector<ColumnUse>> choose_columns(const std::vector<std::string>& columns,
+                                               const Selection& selection) {
+  std::vector<ColumnUse> uses(columns.size());
+  for (std::size_t i = 0; i < selection.numbers.size(); ++i) {
+    const auto position = position_of(columns, selection.numbers[i]);
+    if (!position) return position.refusal();
+    ColumnUse& use = uses[position.value()];
+    if (use.number >= 0) {
+      return Refusal{Reason::bad_settings,
+                     joined({"the column \"", selection.numbers[i], "\" was asked for twice"})};
+    }
+    use.number = static_cast<int>(i);
+  }
+  if (!selection.text.empty()) {
+    const auto position = position_of(columns, selection.text);
+    if (!position) return position.refusal();
+    uses[position.value()].text = true;
+  }
+  return uses;
+}
+
+}  // namespace mixstream

@@ -1,0 +1,23 @@
+// The beginning of an input: which format it is, and the names of its columns.
+#pragma once
+
+#include "input/input.hpp"
+#include "input/window.hpp"
+
+namespace mixstream {
+
+struct Head {
+  Format format = Format::csv;       ///< never detect
+  char delimiter = ',';              ///< of CSV
+  std::vector<std::string> columns;  ///< in file order
+  std::uint64_t line = 1;            ///< of the first byte behind the head
+};
+
+/// Reads as far as needed and consumes a byte order mark, and for CSV everything up to the first row. The
+/// result does not depend on how the bytes arrive.
+Outcome<Head> read_head(Window& window, const InputSettings& settings);
+
+/// Reads once more for a head; waits on after an interruption unless settings.on_wake says no.
+Verdict read_more(Window& window, const InputSettings& settings);
+
+}  // namespace mixstream

@@ -1,0 +1,97 @@
+// Rows of numbers from bytes: CSV, NDJSON or raw doubles, plain, gzip or zstd, from a file, a pipe or memory.
+//
+//   auto input = open_input("-");                                // waits for the header, no longer
+//   if (!input) return input.refusal();
+//   auto reader = std::move(input.value()).select({.numbers = {"t", "y"}});
+//   if (!reader) return reader.refusal();
+//   for (;;) {
+//     const auto batch = reader.value()->next();                 // what is there now, at once
+//     if (!batch) return batch.refusal();                        // rows before the damage were handed out
+//     if (batch.value().end) break;
+//     for (std::size_t i = 0; i < batch.value().rows; ++i) absorb(batch.value().values(i));
+//     for (const RefusedRow& row : batch.value().refused) ++counts[row.fault];
+//   }
+//
+// Threads and ranks: every one opens the same path with its own range of split_input(path, parts).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "input/bytes.hpp"
+#include "input/rows.hpp"
+#include "mixstream/outcome.hpp"
+
+namespace mixstream {
+
+enum class Format : std::uint8_t { detect, csv, ndjson, f64, f32 };
+
+struct InputSettings {
+  Format format = Format::detect;  ///< detect: by the first bytes; raw rows are never guessed
+  char delimiter = 0;              ///< of CSV; 0: the most frequent of , ; tab | in the first line
+  bool header = true;              ///< CSV: the first line names the columns; else they are c1, c2, ...
+  char comment = '#';              ///< CSV: lines that begin with it are skipped; 0: none
+  std::size_t raw_width = 0;       ///< numbers per raw row (f64, f32), named c1, c2, ...
+  std::size_t max_line = 1 << 20;  ///< bytes; a longer line is refused
+  std::size_t batch_rows = 1024;   ///< most rows of one batch
+  ByteRange range{};               ///< part of a seekable, uncompressed file
+  int wake_descriptor = -1;        ///< a waiting next() returns without rows when it is readable
+  bool (*on_wake)() = nullptr;     ///< asked when the wait for the first row is interrupted: true waits on
+};
+
+/// What to read of each row.
+struct Selection {
+  std::vector<std::string> numbers;  ///< names of the numeric columns; the order of Batch::values
+  std::string text{};                ///< name of one column wanted as text, or empty
+  bool keep_lines = false;           ///< hand out each row's bytes too, without the line end
+};
+
+/// Rows, in order. One thread at a time.
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+
+  /// The rows that are there, up to batch_rows; waits only while there are none. After the first batches no
+  /// allocation. Refuses when the input breaks (read error, damaged compression, a quoted field over a line
+  /// end in a range), after handing out everything before it.
+  virtual Outcome<Batch> next() = 0;
+
+  /// Bytes taken from the file or pipe so far (compressed, where it is).
+  virtual std::uint64_t bytes_taken() const noexcept = 0;
+};
+
+struct Opened;  // private: the window and the head of the input
+
+/// An input whose format and columns are known, before any row is read.
+class Input {
+ public:
+  explicit Input(std::unique_ptr<Opened> opened);
+  Input(Input&&) noexcept;
+  Input& operator=(Input&&) noexcept;
+  ~Input();
+
+  /// In file order. NDJSON: the keys of the first object.
+  const std::vector<std::string>& columns() const noexcept;
+  Format format() const noexcept;   ///< never Format::detect
+  char delimiter() const noexcept;  ///< of CSV
+  /// Refuses unknown and ambiguous names; the text lists the columns and the nearest name.
+  Outcome<std::unique_ptr<RowReader>> select(const Selection& selection) &&;
+
+ private:
+  std::unique_ptr<Opened> opened_;
+};
+
+/// Opens a file, or standard input for "-", and reads as far as the first row. Refuses an unreadable path, an
+/// empty input, a binary one without a format, and contradictory settings.
+Outcome<Input> open_input(const std::string& path, InputSettings settings = {});
+Outcome<Input> open_input(std::unique_ptr<ByteSource> source, InputSettings settings = {});
+
+/// Cuts a file into `parts` ranges of about equal size; one whole range where that cannot be done (a pipe, a
+/// compressed file). Rows of all ranges together are the rows of the file, each once. A CSV row with a quoted
+/// newline cannot be told from two rows in the middle of a file: the reader of the range that holds it
+/// refuses to go on.
+Outcome<std::vector<ByteRange>> split_input(const std::string& path, std::size_t parts);
+
+}  // namespace mixstream

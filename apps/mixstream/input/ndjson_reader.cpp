@@ -1,0 +1,191 @@
+#include "input/ndjson_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "input/number.hpp"
+#include "input/text.hpp"
+
+namespace mixstream {
+namespace {
+
+namespace dom = simdjson::dom;
+
+static_assert(Window::padding >= simdjson::SIMDJSON_PADDING);
+
+/// The object on a line, or an error; it lives in the parser until the next line.
+simdjson::simdjson_result<dom::object> object_on(dom::parser& parser, std::string_view line) noexcept {
+  return parser.parse(line.data(), line.size(), false).get_object();
+}
+
+bool is_blank(std::string_view line) noexcept {
+  return std::ranges::all_of(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
+}
+
+ParsedNumber number_of(const dom::element& value) noexcept {
+  switch (value.type()) {
+    case dom::element_type::INT64:
+    case dom::element_type::UINT64:
+    case dom::element_type::DOUBLE:
+      return {NumberKind::number, value.get_double().value_unsafe()};
+    case dom::element_type::STRING:
+      return parse_number(value.get_string().value_unsafe());
+    case dom::element_type::NULL_VALUE:
+      return {NumberKind::missing, 0.0};
+    default:
+      return {};
+  }
+}
+
+std::string_view excerpt_of(const dom::element& value) noexcept {
+  switch (value.type()) {
+    case dom::element_type::STRING:
+      return value.get_string().value_unsafe();
+    case dom::element_type::BOOL:
+      return value.get_bool().value_unsafe() ? "true" : "false";
+    case dom::element_type::OBJECT:
+      return "{...}";
+    case dom::element_type::ARRAY:
+      return "[...]";
+    default:
+      return "null";
+  }
+}
+
+template <class Number>
+void append_number(std::string& text, Number number) {
+  std::array<char, 32> digits{};
+  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+}
+
+/// Appends a text, number or truth value as a text; false for null and nested values.
+bool append_text(const dom::element& value, std::string& text) {
+  switch (value.type()) {
+    case dom::element_type::STRING:
+    case dom::element_type::BOOL:
+      text.append(excerpt_of(value));
+      return true;
+    case dom::element_type::INT64:
+      append_number(text, value.get_int64().value_unsafe());
+      return true;
+    case dom::element_type::UINT64:
+      append_number(text, value.get_uint64().value_unsafe());
+      return true;
+    case dom::element_type::DOUBLE:
+      append_number(text, value.get_double().value_unsafe());
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> keys_of(std::string_view line) {
+  std::vector<std::string> keys;
+  dom::parser parser;
+  dom::object object;
+  if (object_on(parser, line).get(object) != simdjson::SUCCESS) return keys;
+  for (const auto field : object) {
+    if (std::ranges::find(keys, field.key) == keys.end()) keys.emplace_back(field.key);
+  }
+  return keys;
+}
+
+NdjsonReader::NdjsonReader(TextStart start, std::vector<std::string> columns, std::vector<ColumnUse> uses,
+                           const Selection& selection, const InputSettings& settings)
+    : TextReader(std::move(start), selection, settings),
+      columns_(std::move(columns)),
+      uses_(std::move(uses)),
+      values_(columns_.size()),
+      found_(columns_.size()) {}
+
+const char* NdjsonReader::read_rows(const char* at, const char* stop) {
+  while (at < stop && !builder().full()) {
+    const auto* const newline =
+        static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(window().end() - at)));
+    if (static_cast<std::size_t>(newline - at) > max_line()) {
+      at = refuse_line(RowFault::line_too_long, at, newline);
+      continue;
+    }
+    if (!is_blank({at, newline})) judge_line(at, newline);
+    count_lines(1);
+    at = newline + 1;
+  }
+  return at;
+}
+
+void NdjsonReader::judge_line(const char* at, const char* newline) {
+  RefusedRow refused{RowFault::bad_json, count_row(at), 0, {}, std::string_view{at, newline}, 0, 0};
+  std::string_view text;
+  bool good = find_values(at, newline, refused);
+  for (std::size_t i = 0; good && i < uses_.size(); ++i) {
+    good = (uses_[i].number < 0 || take_number(i, refused, builder().numbers())) &&
+           (!uses_[i].text || take_text(i, refused, text));
+  }
+  if (good) {
+    const bool carriage = newline != at && newline[-1] == '\r';
+    builder().accept(refused.place, text, {at, newline - (carriage ? 1 : 0)});
+  } else {
+    builder().refuse(refused);
+  }
+}
+
+/// Fills values_ from the line; false with the fault if it is no object or lacks a key.
+bool NdjsonReader::find_values(const char* at, const char* newline, RefusedRow& refused) {
+  if (std::memchr(at, '\0', static_cast<std::size_t>(newline - at)) != nullptr) {
+    refused.fault = RowFault::binary;
+    return false;
+  }
+  dom::object object;
+  if (object_on(parser_, {at, newline}).get(object) != simdjson::SUCCESS) return false;
+  std::ranges::fill(found_, 0);
+  std::size_t guess = 0;
+  for (const auto field : object) {
+    const std::size_t column = column_of(field.key, guess);
+    guess = column + 1;
+    if (column == columns_.size()) continue;
+    values_[column] = field.value;
+    found_[column] = 1;
+  }
+  for (std::size_t i = 0; i < uses_.size(); ++i) {
+    if (found_[i] != 0 || (uses_[i].number < 0 && !uses_[i].text)) continue;
+    refused.fault = RowFault::missing_key;
+    refused.column = columns_[i];
+    return false;
+  }
+  return true;
+}
+
+/// Keys mostly come in the order of the first object, so the guess is mostly right.
+std::size_t NdjsonReader::column_of(std::string_view key, std::size_t guess) const noexcept {
+  if (guess < columns_.size() && columns_[guess] == key) return guess;
+  return static_cast<std::size_t>(std::ranges::find(columns_, key) - columns_.begin());
+}
+
+bool NdjsonReader::take_number(std::size_t column, RefusedRow& refused, double* numbers) {
+  const ParsedNumber parsed = number_of(values_[column]);
+  numbers[uses_[column].number] = parsed.value;
+  if (parsed.kind == NumberKind::number) return true;
+  refused.fault = fault_of(parsed.kind);
+  refused.column = columns_[column];
+  refused.excerpt = excerpt_of(values_[column]);
+  return false;
+}
+
+bool NdjsonReader::take_text(std::size_t column, RefusedRow& refused, std::string_view& text) {
+  std::string& kept = builder().kept();
+  const std::size_t begin = kept.size();
+  if (append_text(values_[column], kept)) {
+    text = std::string_view(kept).substr(begin);
+    return true;
+  }
+  refused.fault = values_[column].is_null() ? RowFault::missing_value : RowFault::bad_json;
+  refused.column = columns_[column];
+  return false;
+}
+
+}  // namespace mixstream

@@ -1,0 +1,83 @@
+#include "input/rows.hpp"
+
+#include "input/text.hpp"
+
+namespace mixstream {
+namespace {
+
+std::string printable(std::string_view text) {
+  constexpr std::string_view hex = "0123456789abcdef";
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7F) {
+      result += c;
+    } else {
+      result.append("\\x").append(1, hex[byte >> 4]).append(1, hex[byte & 15]);
+    }
+  }
+  return result;
+}
+
+std::string what(const RefusedRow& refused) {
+  const std::string excerpt = printable(refused.excerpt.view());
+  switch (refused.fault) {
+    case RowFault::ragged:
+      return joined(
+          {std::to_string(refused.fields), " fields instead of ", std::to_string(refused.expected)});
+    case RowFault::not_a_number:
+      return joined({"\"", excerpt, "\" is not a number"});
+    case RowFault::missing_value:
+      return "missing value";
+    case RowFault::infinite:
+      return joined({"\"", excerpt, "\" is infinite or beyond the range of a double"});
+    case RowFault::line_too_long:
+      return joined(
+          {"longer than ", std::to_string(refused.expected), " bytes, skipped; begins \"", excerpt, "\""});
+    case RowFault::binary:
+      return "a NUL byte: binary data in a line of text";
+    case RowFault::open_quote:
+      return joined({"a quoted field does not end properly; begins \"", excerpt, "\""});
+    case RowFault::bad_json:
+      return joined({"not one JSON object: \"", excerpt, "\""});
+    case RowFault::missing_key:
+      return "the object lacks this key";
+  }
+  return "refused";
+}
+
+}  // namespace
+
+const char* name_of(RowFault fault) noexcept {
+  switch (fault) {
+    case RowFault::ragged:
+      return "ragged";
+    case RowFault::not_a_number:
+      return "not_a_number";
+    case RowFault::missing_value:
+      return "missing_value";
+    case RowFault::infinite:
+      return "infinite";
+    case RowFault::line_too_long:
+      return "line_too_long";
+    case RowFault::binary:
+      return "binary";
+    case RowFault::open_quote:
+      return "open_quote";
+    case RowFault::bad_json:
+      return "bad_json";
+    case RowFault::missing_key:
+      return "missing_key";
+  }
+  return "unknown";
+}
+
+std::string describe(const RefusedRow& refused) {
+  const RowPlace& place = refused.place;
+  std::string text = place.line > 0 ? joined({"line ", std::to_string(place.line), ": "})
+                                    : joined({"byte ", std::to_string(place.offset), ": "});
+  if (!refused.column.empty()) text += joined({"column \"", printable(refused.column), "\": "});
+  return text + what(refused);
+}
+
+}  // namespace mixstream

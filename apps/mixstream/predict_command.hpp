@@ -1,0 +1,21 @@
+// mixstream predict: rows in, the same rows with component, probabilities and expected y out.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "fit_options.hpp"
+
+namespace mixstream {
+
+struct PredictCommand {
+  std::string model;
+  InputOptions input;
+  std::string response;
+  double level = 0.95;
+  std::vector<std::string> files;
+
+  void add_to(CLI::App& command);
+  int run() const;
+};
+
+}  // namespace mixstream

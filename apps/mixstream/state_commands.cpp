@@ -1,0 +1,181 @@
+#include "state_commands.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "exit_codes.hpp"
+#include "mixstream/moments/state_file.hpp"
+#include "mixstream/regression/identifiability.hpp"
+#include "mixstream/rows/feature_map.hpp"
+#include "output.hpp"
+
+namespace mixstream {
+namespace {
+
+int fail(int code, const std::string& text) {
+  complain(text);
+  return code;
+}
+
+Outcome<Estimator> load(const std::string& path, const SolveSettings& solve) {
+  Outcome<Bytes> bytes = read_file(path);
+  if (!bytes) return bytes.refusal();
+  EstimatorSettings settings;
+  settings.solve = solve;
+  settings.state.memory_budget = ~std::uint64_t{0} >> 1;
+  Outcome<Estimator> estimator = Estimator::decode(bytes.value(), settings);
+  if (!estimator) return Refusal{estimator.refusal().reason, "'" + path + "': " + estimator.refusal().text};
+  return estimator;
+}
+
+std::vector<std::string> feature_names(const MomentState& state) {
+  const Outcome<FeatureMap> map = FeatureMap::parse(state.settings().feature_map);
+  if (map) return map.value().names();
+  std::vector<std::string> names;
+  for (int f = 0; f < state.settings().layout.feature_count; ++f) names.push_back(fmt::format("x{}", f + 1));
+  return names;
+}
+
+std::string memory_words(const Memory& memory) {
+  switch (memory.kind) {
+    case Memory::Kind::everything:
+      return "everything";
+    case Memory::Kind::half_life_rows:
+      return fmt::format("half-life of {:g} rows", memory.length);
+    case Memory::Kind::half_life_seconds:
+      return fmt::format("half-life of {:g} seconds", memory.length);
+    case Memory::Kind::window_rows:
+      return fmt::format("window of {:g} rows in {} panes", memory.length, memory.panes);
+  }
+  return "unknown";
+}
+
+nlohmann::ordered_json inspection(const Estimator& estimator, std::size_t bytes) {
+  const MomentState& state = estimator.state();
+  const std::vector<std::string> names = feature_names(state);
+  const Identifiability found = diagnose(state.moments(), nullptr, names);
+  nlohmann::ordered_json json;
+  json["schema"] = 1;
+  json["rows"] = state.row_count();
+  json["refused"] = nlohmann::ordered_json::object();
+  for (const auto& [reason, count] : estimator.refused()) json["refused"][reason] = count;
+  json["effective_rows"] = state.moments().effective_rows;
+  json["features"] = names;
+  json["response"] = state.settings().response;
+  json["memory"] = memory_words(state.settings().memory);
+  json["rows_by_magnitude"] = state.bin_rows();
+  json["sample_rows"] = state.sample().rows.size();
+  json["bytes"] = bytes;
+  json["spectral"] = found.spectral;
+  json["identifiability"] = nlohmann::ordered_json::array();
+  for (const PowerDiagnosis& power : found.powers) {
+    nlohmann::ordered_json one{{"degree", power.degree}, {"unknowns", power.unknowns}, {"rank", power.rank}};
+    one["smallest_eigenvalue"] =
+        power.smallest_eigenvalue ? nlohmann::ordered_json(*power.smallest_eigenvalue) : nullptr;
+    one["condition"] = power.condition ? nlohmann::ordered_json(*power.condition) : nullptr;
+    one["dependent"] = describe(power.dependences);
+    json["identifiability"].push_back(one);
+  }
+  return json;
+}
+
+std::string inspection_text(const nlohmann::ordered_json& json) {
+  std::string features;
+  for (const auto& name : json["features"])
+    features += (features.empty() ? "" : " + ") + name.get<std::string>();
+  std::string out = fmt::format("{} ~ {}\n", json["response"].get<std::string>(), features);
+  out += fmt::format("rows            {} (effective {:.0f})\n", json["rows"].get<std::uint64_t>(),
+                     json["effective_rows"].get<double>());
+  for (const auto& [reason, count] : json["refused"].items())
+    out += fmt::format("refused         {} {}\n", count.get<std::uint64_t>(), reason);
+  out += fmt::format("memory          {}\n", json["memory"].get<std::string>());
+  const auto bins = json["rows_by_magnitude"].get<std::vector<std::uint64_t>>();
+  out += fmt::format("by magnitude    {} up to 4, {} up to 16, {} up to 256, {} beyond (in pilot units)\n",
+                     bins[0], bins[1], bins[2], bins[3]);
+  out += fmt::format("sample          {} rows\nsize            {} bytes\n",
+                     json["sample_rows"].get<std::uint64_t>(), json["bytes"].get<std::uint64_t>());
+  for (const auto& power : json["identifiability"]) {
+    const bool regular = power["rank"] == power["unknowns"];
+    out += fmt::format("Sigma_{}         rank {} of {}", power["degree"].get<int>(), power["rank"].get<int>(),
+                       power["unknowns"].get<int>());
+    if (regular && !power["condition"].is_null())
+      out += fmt::format(", condition {:.3g}", power["condition"].get<double>());
+    if (!regular) out += ", dependent: " + power["dependent"].get<std::string>();
+    out += "\n";
+  }
+  out += json["spectral"].get<bool>()
+             ? "The paper's spectral estimator is identified.\n"
+             : "The paper's spectral estimator is not identified; refinement may still be.\n";
+  return out;
+}
+
+}  // namespace
+
+void MergeCommand::add_to(CLI::App& command) {
+  command.add_option("files", files, "States to merge, in this order")->required();
+  command.add_option("-o,--output", output, "File for the merged state")->required();
+  command.add_flag("--independent", independent,
+                   "The states are separate streams: each one's present counts as now");
+  command.footer(
+      "Example:\n  mixstream merge monday.mix tuesday.mix -o both.mix && mixstream refit both.mix -k 3");
+}
+
+int MergeCommand::run() const {
+  Outcome<Estimator> merged = load(files[0], {});
+  if (!merged) return fail(exit_data, merged.refusal().text);
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    const Outcome<Estimator> more = load(files[i], {});
+    if (!more) return fail(exit_data, more.refusal().text);
+    const MergeAs as = independent ? MergeAs::independent_streams : MergeAs::one_stream;
+    if (const Verdict verdict = merged.value().merge(more.value(), as); !verdict) {
+      return fail(exit_data, fmt::format("'{}': {}", files[i], verdict.refusal().text));
+    }
+  }
+  if (const Verdict verdict = write_file(output, merged.value().encode()); !verdict) {
+    return fail(exit_data, verdict.refusal().text);
+  }
+  return exit_fitted;
+}
+
+void InspectCommand::add_to(CLI::App& command) {
+  command.add_option("file", file, "A saved state")->required();
+  command.add_flag("--json", json, "JSON instead of text");
+  command.footer("Shows rows, shape, memory, identifiability and conditioning of a saved state.");
+}
+
+int InspectCommand::run() const {
+  Outcome<Bytes> bytes = read_file(file);
+  if (!bytes) return fail(exit_data, bytes.refusal().text);
+  Outcome<Estimator> estimator = load(file, {});
+  if (!estimator) return fail(exit_data, estimator.refusal().text);
+  const nlohmann::ordered_json found = inspection(estimator.value(), bytes.value().size());
+  std::fputs((json || !stdout_is_terminal() ? found.dump() + "\n" : inspection_text(found)).c_str(), stdout);
+  return std::fflush(stdout) == 0 ? exit_fitted : exit_data;
+}
+
+void RefitCommand::add_to(CLI::App& command) {
+  command.add_option("file", file, "A saved state")->required();
+  solve.add_to(command);
+  output.add_to(command);
+  command.footer(
+      "Solves again from a saved state, with another k or other settings, without the rows.\n\n"
+      "Example:\n  mixstream refit demand.mix -k auto");
+}
+
+int RefitCommand::run() const {
+  Outcome<SolveSettings> settings = solve.settings();
+  if (!settings) return fail(exit_usage, settings.refusal().text);
+  Outcome<Estimator> estimator = load(file, settings.value());
+  if (!estimator) return fail(exit_data, estimator.refusal().text);
+  settings.value().feature_names = feature_names(estimator.value().state());
+  Report report = estimator.value().fit(settings.value());
+  report.final = true;
+  FitOutput out(output.format(), colour_wanted(output.colour));
+  if (!out.write(report)) return out.closed() ? exit_fitted : exit_data;
+  if (report.components.empty() && !output.quiet) complain(report.words);
+  return report.components.empty() ? exit_not_identifiable : exit_fitted;
+}
+
+}  // namespace mixstream

@@ -1,0 +1,36 @@
+// mixstream merge, inspect and refit: work on saved states, without the rows.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "fit_options.hpp"
+
+namespace mixstream {
+
+struct MergeCommand {
+  std::vector<std::string> files;
+  std::string output;
+  bool independent = false;
+
+  void add_to(CLI::App& command);
+  int run() const;
+};
+
+struct InspectCommand {
+  std::string file;
+  bool json = false;
+
+  void add_to(CLI::App& command);
+  int run() const;
+};
+
+struct RefitCommand {
+  std::string file;
+  SolveOptions solve;
+  OutputOptions output;
+
+  void add_to(CLI::App& command);
+  int run() const;
+};
+
+}  // namespace mixstream

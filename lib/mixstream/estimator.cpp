@@ -1,0 +1,158 @@
+#include "mixstream/estimator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace mixstream {
+namespace {
+
+constexpr std::size_t drift_events_kept = 64;
+
+std::uint8_t bin_of_row(const Row& pilot_row) noexcept {
+  double largest = std::abs(pilot_row.response);
+  for (const double value : pilot_row.features) largest = std::max(largest, std::abs(value));
+  return bin_of(largest);
+}
+
+}  // namespace
+
+Outcome<Estimator> Estimator::create(const EstimatorSettings& settings) {
+  const auto d = static_cast<std::size_t>(std::max(settings.state.layout.feature_count, 0));
+  if (const Verdict verdict = check(settings.solve, d); !verdict) return verdict.refusal();
+  Outcome<MomentState> state = MomentState::create(settings.state);
+  if (!state) return state.refusal();
+  return Estimator(settings, std::move(state).value());
+}
+
+Estimator::Estimator(const EstimatorSettings& settings, MomentState state)
+    : settings_(settings),
+      state_(std::move(state)),
+      next_every_(settings.every),
+      pilot_features_(static_cast<std::size_t>(state_.settings().layout.feature_count)) {
+  settings_.state = state_.settings();
+  const Memory& memory = settings_.state.memory;
+  settings_.polish.polish.pane_count =
+      memory.kind == Memory::Kind::window_rows ? static_cast<std::size_t>(memory.panes) : 1;
+  if (polishes()) polish_.emplace(settings_.polish);
+  drift_.reserve(drift_events_kept);
+}
+
+bool Estimator::polishes() const noexcept {
+  return settings_.solve.polish && settings_.solve.method == FitMethod::standard;
+}
+
+RowVerdict Estimator::absorb(const Row& row) noexcept {
+  const std::size_t pane = state_.active_pane();
+  const double clock = state_.forgetting().clock().latest;
+  const RowVerdict verdict = state_.absorb(row);
+  if (verdict != RowVerdict::accepted || !polish_ || polish_->polish() == nullptr) return verdict;
+  if (state_.active_pane() != pane) polish_->turn_pane();
+  if (state_.settings().memory.forgets()) fade_polish(clock);
+  polish(row);
+  return verdict;
+}
+
+/// Lets the polish forget as the moments do: by the clock that this row has moved from `clock` on.
+void Estimator::fade_polish(double clock) noexcept {
+  const Memory& memory = state_.settings().memory;
+  const double passed =
+      memory.kind == Memory::Kind::half_life_rows ? 1.0 : state_.forgetting().clock().latest - clock;
+  if (passed > 0.0) polish_->forget(std::exp2(-passed / memory.length));
+}
+
+/// What a row counts: less than its weight when it comes late and the past fades by the row's own clock.
+double Estimator::present_weight(const Row& row) const noexcept {
+  const Memory& memory = state_.settings().memory;
+  if (memory.kind != Memory::Kind::half_life_seconds) return row.weight;
+  return row.weight * std::exp2((row.time - state_.forgetting().clock().latest) / memory.length);
+}
+
+/// Hands the row to the polish, in pilot coordinates.
+void Estimator::polish(const Row& row) noexcept {
+  const Layout& layout = state_.settings().layout;
+  const Pilot& pilot = state_.fixed_pilot();
+  for (std::size_t f = 0; f < pilot_features_.size(); ++f) {
+    const auto variable = static_cast<std::size_t>(layout.variable_of(static_cast<int>(f)));
+    pilot_features_[f] = (row.features[f] - pilot.shift[variable]) / pilot.scale[variable];
+  }
+  const Row moved{pilot_features_, (row.response - pilot.shift.back()) / pilot.scale.back(),
+                  present_weight(row), row.time};
+  std::optional<DriftEvent> event = polish_->absorb(moved, bin_of_row(moved));
+  if (!event) return;
+  event->row = state_.row_count();
+  if (drift_.size() == drift_events_kept) drift_.erase(drift_.begin());
+  drift_.push_back(*event);
+}
+
+void Estimator::count_refused(std::string_view reason) {
+  const auto found = refused_before_.find(reason);
+  if (found != refused_before_.end())
+    ++found->second;
+  else
+    refused_before_.emplace(reason, 1);
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Estimator::refused() const {
+  auto counts = refused_before_;
+  for (std::size_t v = 1; v < row_verdict_count; ++v) {
+    if (state_.verdicts()[v] > 0) counts[name_of(static_cast<RowVerdict>(v))] += state_.verdicts()[v];
+  }
+  return {counts.begin(), counts.end()};
+}
+
+bool Estimator::fit_is_due() const noexcept {
+  return every_is_due() || (polish_ && polish_->should_check(state_.row_count()));
+}
+
+std::uint64_t Estimator::rows_until_due() const noexcept {
+  const std::uint64_t rows = state_.row_count();
+  std::uint64_t next = polish_ ? polish_->next_check() : ~std::uint64_t{0};
+  if (settings_.every > 0) next = std::min(next, next_every_);
+  return next > rows ? next - rows : 0;
+}
+
+Report Estimator::scheduled_fit() {
+  const std::uint64_t rows = state_.row_count();
+  Solution solution =
+      solve(state_, settings_.solve, last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr);
+  const bool trusted = solution.report.status == FitStatus::ok;
+  if (trusted) last_fit_ = solution.mixture;
+  if (polish_ && polish_->should_check(rows)) {
+    if (solution.refined)
+      polish_->reconcile(*solution.refined, solution.sample, rows, solution.bins);
+    else
+      polish_->skip_check(rows);
+  }
+  while (settings_.every > 0 && next_every_ <= rows) next_every_ += settings_.every;
+  return report_of(std::move(solution));
+}
+
+Report Estimator::report_of(Solution solution) const {
+  solution.report.drift = drift_;
+  solution.report.refused = refused();
+  return std::move(solution.report);
+}
+
+Report Estimator::fit(const SolveSettings& settings) const {
+  Solution solution =
+      solve(state_, settings, last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr);
+  return report_of(std::move(solution));
+}
+
+Verdict Estimator::merge(const Estimator& other, MergeAs as) {
+  const bool same_coordinates = state_.pilot_is_fixed() && other.state_.pilot_is_fixed() &&
+                                state_.fixed_pilot() == other.state_.fixed_pilot();
+  std::optional<PolishDriver> merged;
+  if (same_coordinates && polish_ && other.polish_) {
+    merged = polish_;
+    if (!merged->merge(*other.polish_)) merged.reset();
+  }
+  if (Verdict verdict = state_.merge(other.state_, as); !verdict) return verdict;
+  if (polish_) polish_ = merged ? std::move(*merged) : PolishDriver(settings_.polish);
+  if (!last_fit_) last_fit_ = other.last_fit_;
+  for (const auto& [reason, count] : other.refused_before_) refused_before_[reason] += count;
+  return std::monostate{};
+}
+
+}  // namespace mixstream

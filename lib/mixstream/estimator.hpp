@@ -1,0 +1,101 @@
+// The estimator: rows in, laws out. The whole way on one screen.
+//
+//   Estimator estimator = Estimator::create(settings).value();
+//   while (sensor >> row) {
+//     estimator.absorb(row);                                     // no allocation, no lock, bounded
+//     if (estimator.fit_is_due()) estimator.scheduled_fit();     // by row count; feeds the polish
+//   }
+//   Report report = estimator.fit();                             // leaves no trace
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mixstream/moments/codec.hpp"
+#include "mixstream/moments/state.hpp"
+#include "mixstream/refinement/polish_driver.hpp"
+#include "mixstream/report/report.hpp"
+#include "mixstream/solve.hpp"
+
+namespace mixstream {
+
+struct EstimatorSettings {
+  StateSettings state;
+  SolveSettings solve;
+  PolishDriverSettings polish;
+  std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
+};
+
+/// One thread at a time; copy it to solve elsewhere.
+class Estimator {
+ public:
+  /// Allocates the state. Refuses settings that contradict each other or do not fit the memory budget.
+  static Outcome<Estimator> create(const EstimatorSettings& settings);
+
+  /// Adds a row, or refuses it by name and counts it. No throw, no allocation, no lock; bounded, see
+  /// MomentState and PolishDriver.
+  RowVerdict absorb(const Row& row) noexcept;
+
+  /// Counts a row that was refused before it became numbers, under the name of the reason. Allocates for new
+  /// names.
+  void count_refused(std::string_view reason);
+  /// Refused rows by reason, here and before; only reasons that occurred.
+  std::vector<std::pair<std::string, std::uint64_t>> refused() const;
+
+  /// Whether a scheduled fit is due: by row count only, so that a resumed run asks where a continuous one
+  /// did.
+  bool fit_is_due() const noexcept;
+  bool every_is_due() const noexcept { return settings_.every > 0 && state_.row_count() >= next_every_; }
+  std::uint64_t rows_until_due() const noexcept;  ///< at least 1 unless one is due now
+
+  /// Solves, keeps the fit as the next start and the labels, and holds the polish against it.
+  Report scheduled_fit();
+
+  /// Solves and leaves no trace. `settings`: other ones than the estimator's own, such as another k.
+  Report fit() const { return fit(settings_.solve); }
+  Report fit(const SolveSettings& settings) const;
+
+  /// Adds another estimator's rows. Checks first, changes after. Two polishes in the same coordinates add;
+  /// else the polish begins anew at the next scheduled fit.
+  Verdict merge(const Estimator& other, MergeAs as = MergeAs::one_stream);
+
+  const MomentState& state() const noexcept { return state_; }
+  MomentState& state() noexcept { return state_; }
+  const EstimatorSettings& settings() const noexcept { return settings_; }
+  const std::optional<Mixture>& last_fit() const noexcept {
+    return last_fit_;
+  }                                                                         ///< the last scheduled one, raw
+  const std::vector<DriftEvent>& drift() const noexcept { return drift_; }  ///< the last 64 events
+
+  /// Everything as bytes; restore goes on bit for bit on the same processor.
+  Bytes encode() const;
+  /// `settings`: solve, polish and every are taken from here; the state's settings from the bytes.
+  static Outcome<Estimator> decode(std::span<const std::byte> bytes, const EstimatorSettings& settings);
+
+ private:
+  Estimator(const EstimatorSettings& settings, MomentState state);
+  bool polishes() const noexcept;
+  void fade_polish(double clock) noexcept;
+  double present_weight(const Row& row) const noexcept;
+  void polish(const Row& row) noexcept;
+  Report report_of(Solution solution) const;
+  Verdict restore(std::span<const std::byte> bytes);
+  bool same_model(const PolishDriverState& driver) const noexcept;
+
+  EstimatorSettings settings_;
+  MomentState state_;
+  std::optional<PolishDriver> polish_;
+  std::optional<Mixture> last_fit_;
+  std::vector<DriftEvent> drift_;
+  std::map<std::string, std::uint64_t, std::less<>> refused_before_;  // they never became rows
+  std::uint64_t next_every_ = 0;
+  std::vector<double> pilot_features_;  // of the row at hand
+};
+
+}  // namespace mixstream

@@ -1,0 +1,258 @@
+// The estimator's own section of a snapshot: schedule, last fit, polish, drift.
+#include <utility>
+
+#include "mixstream/estimator.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::uint32_t estimator_section = first_guest_type;
+constexpr std::uint64_t largest_list = 1ULL << 24;  // numbers; no list here comes near
+
+void put(ByteWriter& out, const std::vector<double>& values) {
+  out.put(static_cast<std::uint64_t>(values.size()));
+  out.put(std::span<const double>(values));
+}
+
+std::vector<double> take_list(ByteReader& in) {
+  const auto size = in.take<std::uint64_t>();
+  if (size > largest_list || size * sizeof(double) > in.left()) {
+    in.fail();
+    return {};
+  }
+  std::vector<double> values(size);
+  in.take(values);
+  return values;
+}
+
+void put(ByteWriter& out, const Mixture& mixture) {
+  out.put(static_cast<std::uint64_t>(mixture.feature_count));
+  put(out, mixture.weights);
+  put(out, mixture.coefficients);
+  put(out, mixture.noise_variances);
+}
+
+Mixture take_mixture(ByteReader& in) {
+  Mixture mixture;
+  mixture.feature_count = in.take<std::uint64_t>();
+  mixture.weights = take_list(in);
+  mixture.coefficients = take_list(in);
+  mixture.noise_variances = take_list(in);
+  const bool fits = mixture.feature_count < largest_list &&
+                    mixture.noise_variances.size() == mixture.weights.size() &&
+                    mixture.coefficients.size() == mixture.feature_count * mixture.weights.size();
+  if (!fits) in.fail();
+  return mixture;
+}
+
+void put(ByteWriter& out, const PolishState& polish) {
+  out.put(polish.settings.move_every);
+  out.put(static_cast<std::uint64_t>(polish.settings.pane_count));
+  out.put(static_cast<std::uint64_t>(polish.settings.warm_steps));
+  out.put(static_cast<std::uint32_t>(polish.noise));
+  put(out, polish.anchor);
+  for (const auto* list : {&polish.parameters, &polish.information, &polish.gradient, &polish.slot_weights,
+                           &polish.sums, &polish.buffer}) {
+    put(out, *list);
+  }
+  out.put(polish.growth);
+  for (const std::uint64_t number :
+       {polish.rows, polish.rows_since_move, polish.moves, polish.refused_moves, polish.pane_turns}) {
+    out.put(number);
+  }
+}
+
+PolishState take_polish(ByteReader& in) {
+  PolishState polish;
+  polish.settings.move_every = in.take<std::uint64_t>();
+  polish.settings.pane_count = in.take<std::uint64_t>();
+  polish.settings.warm_steps = static_cast<int>(in.take<std::uint64_t>() & 0xffff);
+  polish.noise = static_cast<NoiseModel>(in.take<std::uint32_t>() % 3);
+  polish.anchor = take_mixture(in);
+  for (auto* list : {&polish.parameters, &polish.information, &polish.gradient, &polish.slot_weights,
+                     &polish.sums, &polish.buffer}) {
+    *list = take_list(in);
+  }
+  polish.growth = in.take_double();
+  for (auto* number :
+       {&polish.rows, &polish.rows_since_move, &polish.moves, &polish.refused_moves, &polish.pane_turns}) {
+    *number = in.take<std::uint64_t>();
+  }
+  return polish;
+}
+
+void put(ByteWriter& out, const DensitySums& sums) {
+  for (const double value : {sums.weight, sums.weight_squares, sums.log_density, sums.log_density_squares})
+    out.put(value);
+}
+
+DensitySums take_sums(ByteReader& in) {
+  DensitySums sums;
+  for (double* value : {&sums.weight, &sums.weight_squares, &sums.log_density, &sums.log_density_squares}) {
+    *value = in.take_double();
+  }
+  return sums;
+}
+
+void put(ByteWriter& out, const DriftState& drift) {
+  const DriftSettings& s = drift.settings;
+  for (const std::uint64_t number :
+       {s.block_rows, s.settle_rows, static_cast<std::uint64_t>(s.lag_blocks),
+        static_cast<std::uint64_t>(s.past_blocks), drift.rows, drift.block_rows, drift.blocks,
+        drift.past_count, static_cast<std::uint64_t>(drift.scores_out)}) {
+    out.put(number);
+  }
+  for (const double value :
+       {s.fading, s.past_fading, s.limit, drift.likelihood_deviations, drift.score_deviations}) {
+    out.put(value);
+  }
+  put(out, drift.block);
+  put(out, drift.past);
+  put(out, drift.block_score);
+  for (const FadingBlocks& recent : drift.recent) {
+    put(out, recent.score);
+    for (const double value :
+         {recent.score_variance, recent.log_density, recent.weight, recent.weight_squares}) {
+      out.put(value);
+    }
+  }
+  out.put(static_cast<std::uint64_t>(drift.lag.size()));
+  for (const DensitySums& block : drift.lag) put(out, block);
+}
+
+DriftState take_drift(ByteReader& in) {
+  DriftState drift;
+  DriftSettings& s = drift.settings;
+  s.block_rows = in.take<std::uint64_t>();
+  s.settle_rows = in.take<std::uint64_t>();
+  s.lag_blocks = in.take<std::uint64_t>();
+  s.past_blocks = in.take<std::uint64_t>();
+  for (auto* number : {&drift.rows, &drift.block_rows, &drift.blocks, &drift.past_count})
+    *number = in.take<std::uint64_t>();
+  drift.scores_out = in.take<std::uint64_t>() != 0;
+  for (double* value :
+       {&s.fading, &s.past_fading, &s.limit, &drift.likelihood_deviations, &drift.score_deviations}) {
+    *value = in.take_double();
+  }
+  drift.block = take_sums(in);
+  drift.past = take_sums(in);
+  drift.block_score = take_list(in);
+  for (FadingBlocks& recent : drift.recent) {
+    recent.score = take_list(in);
+    for (double* value :
+         {&recent.score_variance, &recent.log_density, &recent.weight, &recent.weight_squares}) {
+      *value = in.take_double();
+    }
+  }
+  const auto lags = in.take<std::uint64_t>();
+  if (lags > in.left() / 32 || s.lag_blocks > largest_list) in.fail();
+  for (std::uint64_t i = 0; in.ok() && i < lags; ++i) drift.lag.push_back(take_sums(in));
+  return drift;
+}
+
+void put(ByteWriter& out, const PolishDriverState& driver) {
+  for (const std::uint64_t number : {driver.rows, driver.next_check, driver.resets}) out.put(number);
+  out.put(driver.bins);
+  for (const std::uint64_t entered : driver.entered) out.put(entered);
+  out.put(static_cast<std::uint32_t>(driver.polish.has_value() && driver.drift.has_value()));
+  if (!driver.polish || !driver.drift) return;
+  put(out, *driver.polish);
+  put(out, *driver.drift);
+}
+
+PolishDriverState take_driver(ByteReader& in) {
+  PolishDriverState driver;
+  for (auto* number : {&driver.rows, &driver.next_check, &driver.resets}) *number = in.take<std::uint64_t>();
+  driver.bins = in.take<std::uint32_t>();
+  for (std::uint64_t& entered : driver.entered) entered = in.take<std::uint64_t>();
+  if (in.take<std::uint32_t>() == 0) return driver;
+  driver.polish = take_polish(in);
+  driver.drift = take_drift(in);
+  return driver;
+}
+
+}  // namespace
+
+Bytes Estimator::encode() const {
+  ByteWriter out;
+  out.put(next_every_);
+  out.put(static_cast<std::uint32_t>(last_fit_.has_value()));
+  if (last_fit_) put(out, *last_fit_);
+  out.put(static_cast<std::uint32_t>(drift_.size()));
+  for (const DriftEvent& event : drift_) {
+    out.put(event.row);
+    out.put(static_cast<std::uint32_t>(event.sign));
+    out.put(event.deviations);
+    out.put(event.nats_per_row);
+  }
+  out.put(static_cast<std::uint32_t>(refused_before_.size()));
+  for (const auto& [reason, count] : refused_before_) {
+    out.put_text(reason);
+    out.put(count);
+  }
+  out.put(static_cast<std::uint32_t>(polish_.has_value()));
+  if (polish_) put(out, polish_->state());
+  const Section section{estimator_section, std::move(out).take()};
+  return mixstream::encode(state_, {&section, 1});
+}
+
+Outcome<Estimator> Estimator::decode(std::span<const std::byte> bytes, const EstimatorSettings& settings) {
+  DecodeSettings decoding;
+  decoding.memory_budget = settings.state.memory_budget;
+  Outcome<Snapshot> snapshot = mixstream::decode(bytes, decoding);
+  if (!snapshot) return snapshot.refusal();
+  Estimator estimator(settings, std::move(snapshot.value().state));
+  const auto d = static_cast<std::size_t>(estimator.settings_.state.layout.feature_count);
+  if (const Verdict verdict = check(settings.solve, d); !verdict) return verdict.refusal();
+  for (const Section& guest : snapshot.value().guests) {
+    if (guest.type != estimator_section) continue;
+    if (const Verdict verdict = estimator.restore(guest.bytes); !verdict) return verdict.refusal();
+  }
+  return estimator;
+}
+
+/// Reads the estimator's section. A polish of another model than the settings ask for is left out: it begins
+/// anew.
+Verdict Estimator::restore(std::span<const std::byte> bytes) {
+  const Refusal damaged{Reason::bad_snapshot, "the state is damaged: the estimator's section is not sound"};
+  ByteReader in(bytes);
+  next_every_ = in.take<std::uint64_t>();
+  if (in.take<std::uint32_t>() != 0) last_fit_ = take_mixture(in);
+  const auto events = in.take<std::uint32_t>();
+  for (std::uint32_t i = 0; in.ok() && i < events; ++i) {
+    DriftEvent event;
+    event.row = in.take<std::uint64_t>();
+    event.sign = in.take<std::uint32_t>() == 0 ? DriftSign::likelihood : DriftSign::scores;
+    event.deviations = in.take_double();
+    event.nats_per_row = in.take_double();
+    if (drift_.size() < drift_.capacity()) drift_.push_back(event);
+  }
+  const auto reasons = in.take<std::uint32_t>();
+  for (std::uint32_t i = 0; in.ok() && i < reasons; ++i) {
+    const std::string reason = in.take_text();
+    refused_before_[reason] = in.take<std::uint64_t>();
+  }
+  std::optional<PolishDriverState> driver;
+  if (in.take<std::uint32_t>() != 0) driver = take_driver(in);
+  if (!in.ok() || !in.at_end()) return damaged;
+  const auto d = static_cast<std::size_t>(state_.settings().layout.feature_count);
+  if (last_fit_ && last_fit_->feature_count != d) return damaged;
+  if (last_fit_ && last_fit_->component_count() != settings_.solve.component_count) last_fit_.reset();
+  while (settings_.every > 0 && next_every_ <= state_.row_count()) next_every_ += settings_.every;
+  if (!driver || !polish_ || !same_model(*driver)) return std::monostate{};
+  Outcome<PolishDriver> restored = PolishDriver::restore(*driver, settings_.polish);
+  if (!restored) return restored.refusal();
+  polish_ = std::move(restored).value();
+  return std::monostate{};
+}
+
+bool Estimator::same_model(const PolishDriverState& driver) const noexcept {
+  if (!driver.polish) return true;
+  const std::size_t k = driver.polish->anchor.component_count();
+  return driver.polish->noise == settings_.solve.noise &&
+         driver.polish->anchor.feature_count ==
+             static_cast<std::size_t>(state_.settings().layout.feature_count) &&
+         (settings_.solve.component_count == 0 || k == settings_.solve.component_count);
+}
+
+}  // namespace mixstream

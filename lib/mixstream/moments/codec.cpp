@@ -1,0 +1,354 @@
+#include "mixstream/moments/codec.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace mixstream {
+namespace {
+
+constexpr std::uint64_t magic = 0x455441545358494DULL;  // "MIXSTATE" in little-endian
+constexpr std::size_t header_size = 8 + 4 + 4 + 8;      // magic, version, zero, length of the whole
+constexpr std::size_t checksum_size = 8;
+
+enum SectionType : std::uint32_t {
+  settings_section = 1,
+  progress_section = 2,
+  first_block_section = 3,
+  pane_section = 4
+};
+
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+Refusal damaged(const std::string& what) {
+  return {Reason::bad_snapshot, "the state is damaged: " + what};
+}
+
+/// A section whose length is known only when it is written.
+template <class Write>
+void put_section(ByteWriter& out, std::uint32_t type, Write write) {
+  out.put(type);
+  out.put(std::uint32_t{0});
+  out.put(std::uint64_t{0});
+  const std::size_t begin = out.size();
+  write();
+  out.put_at(begin - 8, out.size() - begin);
+}
+
+// A sound state stays below this with room for all rows to come.
+constexpr double largest_sum = 1e300;
+constexpr double largest_total_weight = 1e60;
+
+bool all_within(std::span<const double> values, double limit) {
+  return std::ranges::all_of(values, [limit](double value) { return std::abs(value) <= limit; });
+}
+
+}  // namespace
+
+/// Writes and reads the private parts of a state, section by section.
+class StateCodec {
+ public:
+  static void settings(ByteWriter& out, const StateSettings& s) {
+    out.put(static_cast<std::uint32_t>(s.layout.feature_count));
+    out.put(static_cast<std::uint32_t>(s.layout.constant_feature + 1));
+    out.put(static_cast<std::uint32_t>(s.memory.kind));
+    out.put(static_cast<std::uint32_t>(s.memory.panes));
+    out.put(s.memory.length);
+    out.put(static_cast<std::uint64_t>(s.reservoir_rows));
+    out.put(static_cast<std::uint64_t>(s.pilot_rows));
+    out.put(s.seed);
+    out.put_text(s.feature_map);
+    out.put_text(s.response);
+  }
+
+  static Outcome<StateSettings> settings(ByteReader in, std::uint64_t memory_budget) {
+    StateSettings s;
+    const auto feature_count = in.take<std::uint32_t>();
+    const auto constant = in.take<std::uint32_t>();
+    const auto kind = in.take<std::uint32_t>();
+    const auto panes = in.take<std::uint32_t>();
+    s.memory.length = in.take_double();
+    s.reservoir_rows = in.take<std::uint64_t>();
+    s.pilot_rows = in.take<std::uint64_t>();
+    s.seed = in.take<std::uint64_t>();
+    s.feature_map = in.take_text();
+    s.response = in.take_text();
+    s.memory_budget = memory_budget;
+    if (!in.ok() || !in.at_end()) return damaged("the settings are cut short");
+    if (feature_count > largest_variable_count || constant > feature_count || kind > 3 || panes > 1024 ||
+        !std::isfinite(s.memory.length)) {
+      return damaged("impossible settings");
+    }
+    s.layout = {static_cast<int>(feature_count), static_cast<int>(constant) - 1};
+    s.memory.kind = static_cast<Memory::Kind>(kind);
+    s.memory.panes = static_cast<int>(panes);
+    return s;
+  }
+
+  static void progress(ByteWriter& out, const MomentState& s) {
+    out.put(static_cast<std::uint32_t>(row_verdict_count));
+    for (const std::uint64_t count : s.verdicts_) out.put(count);
+    for (const std::uint64_t number : {s.source_, s.position_, s.filed_, s.rows_in_pane_}) out.put(number);
+    out.put(static_cast<std::uint32_t>(s.active_));
+    out.put(static_cast<std::uint32_t>(s.pilot_fixed_));
+    out.put(s.forgetting_.clock().reference);
+    out.put(s.forgetting_.clock().latest);
+    out.put(s.forgetting_.clock().suspicions);
+    out.put(static_cast<std::uint32_t>(s.forgetting_.clock().started));
+    out.put(std::span<const double>(s.pilot_.shift));
+    out.put(std::span<const double>(s.pilot_.scale));
+  }
+
+  static Verdict progress(ByteReader in, MomentState& s) {
+    if (in.take<std::uint32_t>() != row_verdict_count) return damaged("impossible progress");
+    for (std::uint64_t& count : s.verdicts_) count = in.take<std::uint64_t>();
+    for (std::uint64_t* number : {&s.source_, &s.position_, &s.filed_, &s.rows_in_pane_})
+      *number = in.take<std::uint64_t>();
+    s.active_ = in.take<std::uint32_t>();
+    const auto fixed = in.take<std::uint32_t>();
+    Forgetting::Clock clock;
+    clock.reference = in.take_double();
+    clock.latest = in.take_double();
+    clock.suspicions = in.take<std::uint32_t>();
+    const auto started = in.take<std::uint32_t>();
+    clock.started = started != 0;
+    in.take(s.pilot_.shift);
+    in.take(s.pilot_.scale);
+    if (!in.ok() || !in.at_end()) return damaged("the progress is cut short");
+    s.forgetting_.restore(clock);
+    const double growth = s.forgetting_.growth_now();
+    const bool sound = s.active_ < s.panes_.size() && s.rows_in_pane_ <= s.rows_of_a_pane_ && fixed <= 1 &&
+                       started <= 1 && std::isfinite(clock.reference) && std::isfinite(clock.latest) &&
+                       clock.suspicions < Forgetting::enough_rows && growth >= 0.5 && growth <= 0x1p66 &&
+                       is_sound(s.pilot_, s.settings_.layout);
+    if (!sound) return damaged("impossible progress");
+    s.use_pilot();
+    s.pilot_fixed_ = fixed != 0;
+    s.begin_source(s.source_, s.position_);
+    return std::monostate{};
+  }
+
+  static void first_block(ByteWriter& out, const MomentState& s) {
+    const MomentState::FirstBlock& block = s.first_block_;
+    out.put(static_cast<std::uint64_t>(block.size()));
+    out.put(std::span<const double>(block.rows.features));
+    out.put(std::span<const double>(block.rows.responses));
+    out.put(std::span<const double>(block.rows.weights));
+    out.put(std::span<const double>(block.times));
+    for (const std::uint64_t hash : block.hashes) out.put(hash);
+  }
+
+  static Verdict first_block(ByteReader in, MomentState& s) {
+    const auto rows = in.take<std::uint64_t>();
+    const std::size_t d = s.first_block_.rows.feature_count;
+    if (rows >= s.settings_.pilot_rows || (rows > 0 && s.pilot_fixed_) || in.left() != rows * (d + 4) * 8) {
+      return damaged("the first block has an impossible size");
+    }
+    std::vector<double> numbers(rows * (d + 3));  // features, then responses, weights and times
+    in.take(numbers);
+    const auto part = [&](std::size_t column, std::size_t i) { return numbers[rows * (d + column) + i]; };
+    for (std::size_t i = 0; i < rows; ++i) {
+      const Row row{{numbers.data() + i * d, d}, part(0, i), part(1, i), part(2, i)};
+      if (check(row, d, s.settings_.layout.constant_feature) != RowVerdict::accepted)
+        return damaged("a row of the first block is not sound");
+      s.first_block_.add(row, in.take<std::uint64_t>());
+    }
+    return std::monostate{};
+  }
+
+  static void pane(ByteWriter& out, const Pane& pane) {
+    for (const BinMoments& bin : pane.bins) put_bin(out, bin);
+    out.put(static_cast<std::uint64_t>(pane.reservoir.entries().size()));
+    for (const Reservoir::Entry& entry : pane.reservoir.entries()) {
+      out.put(entry.key);
+      out.put(entry.hash);
+      out.put(entry.weight);
+      out.put(static_cast<std::uint32_t>(entry.bin));
+      out.put(pane.reservoir.values(entry));
+    }
+  }
+
+  static Verdict pane(ByteReader in, const MomentState& s, Pane& pane) {
+    for (BinMoments& bin : pane.bins) {
+      if (!take_bin(in, bin)) return damaged("a tensor is cut short or not sound");
+      if (bin.rows > 0 && !s.pilot_fixed_) return damaged("there are moments without a pilot");
+    }
+    const auto rows = in.take<std::uint64_t>();
+    std::vector<double> values(pane.reservoir.feature_count() + 1);
+    if (!in.ok() || rows > pane.reservoir.capacity() + 1 || in.left() != rows * (28 + 8 * values.size())) {
+      return damaged("the sample has an impossible size");
+    }
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      Reservoir::Entry entry{};
+      entry.key = in.take_double();
+      entry.hash = in.take<std::uint64_t>();
+      entry.weight = in.take_double();
+      const auto bin = in.take<std::uint32_t>();
+      in.take(values);
+      entry.bin = static_cast<std::uint8_t>(bin);
+      if (bin >= bin_count || !is_row(values, s) || !pane.reservoir.restore(entry, values))
+        return damaged("a row of the sample is not sound");
+    }
+    return std::monostate{};
+  }
+
+  static Outcome<MomentState> create(const StateSettings& settings) { return MomentState::create(settings); }
+  static std::vector<Pane>& panes(MomentState& state) { return state.panes_; }
+  static const std::vector<Pane>& panes(const MomentState& state) { return state.panes_; }
+
+ private:
+  /// Whether features and response could have been accepted.
+  static bool is_row(std::span<const double> values, const MomentState& s) {
+    const Row row{values.first(values.size() - 1), values.back()};
+    return check(row, row.features.size(), s.settings_.layout.constant_feature) == RowVerdict::accepted;
+  }
+
+  static void put_bin(ByteWriter& out, const BinMoments& bin) {
+    out.put(bin.rows);
+    if (bin.rows == 0) return;
+    out.put(bin.weight_squares);
+    out.put(std::span<const double>(bin.sums));
+    out.put(std::span<const double>(bin.compensation));
+    out.put(static_cast<std::uint32_t>(bin.pending.rows()));
+    std::vector<double> z(bin.pending.variables());
+    for (std::size_t row = 0; row < bin.pending.rows(); ++row) {
+      bin.pending.copy_row(row, z.data());
+      out.put(std::span<const double>(z));
+      out.put(bin.pending.weights()[row]);
+    }
+  }
+
+  static bool take_bin(ByteReader& in, BinMoments& bin) {
+    bin.rows = in.take<std::uint64_t>();
+    if (bin.rows == 0) return in.ok();
+    bin.weight_squares = in.take_double();
+    in.take(bin.sums);
+    in.take(bin.compensation);
+    const auto pending = in.take<std::uint32_t>();
+    const bool sound = in.ok() && bin.weight_squares >= 0.0 && bin.weight_squares <= largest_sum &&
+                       bin.sums[0] >= 0.0 && bin.sums[0] <= largest_total_weight &&
+                       all_within(bin.sums, largest_sum) && all_within(bin.compensation, largest_sum) &&
+                       pending < bin.pending.capacity() && pending <= bin.rows;
+    if (!sound) return false;
+    std::vector<double> z(bin.pending.variables());
+    for (std::uint32_t row = 0; row < pending; ++row) {
+      in.take(z);
+      const double weight = in.take_double();
+      const bool fits = in.ok() && z[0] == 1.0 && all_within(z, largest_variable) && weight >= 0.0 &&
+                        weight <= 0x1p66 * largest_weight;
+      if (!fits) return false;
+      bin.pending.append(z.data(), weight);
+    }
+    return true;
+  }
+};
+
+Bytes encode(const MomentState& state, std::span<const Section> guests) {
+  ByteWriter out;
+  out.put(magic);
+  out.put(state_version);
+  out.put(std::uint32_t{0});
+  out.put(std::uint64_t{0});  // the length, once it is known
+  put_section(out, settings_section, [&] { StateCodec::settings(out, state.settings()); });
+  put_section(out, progress_section, [&] { StateCodec::progress(out, state); });
+  put_section(out, first_block_section, [&] { StateCodec::first_block(out, state); });
+  for (const Pane& pane : StateCodec::panes(state)) {
+    put_section(out, pane_section, [&] { StateCodec::pane(out, pane); });
+  }
+  for (const Section& guest : guests) {
+    put_section(out, guest.type, [&] { out.put(std::span<const std::byte>(guest.bytes)); });
+  }
+  out.put_at(header_size - 8, out.size() + checksum_size);
+  out.put(checksum(out.written()));
+  return std::move(out).take();
+}
+
+namespace {
+
+Verdict check_envelope(std::span<const std::byte> bytes, bool trust_checksum) {
+  ByteReader in(bytes);
+  if (in.take<std::uint64_t>() != magic)
+    return Refusal{Reason::bad_snapshot, "this is not a mixstream state"};
+  const auto version = in.take<std::uint32_t>();
+  const auto zero = in.take<std::uint32_t>();
+  const auto length = in.take<std::uint64_t>();
+  if (!in.ok()) return damaged("it is cut short");
+  if (version != state_version) {
+    return Refusal{Reason::unknown_version, "the state has format version " + std::to_string(version) +
+                                                ", this program reads version " +
+                                                std::to_string(state_version)};
+  }
+  if (zero != 0) return damaged("the header is not sound");
+  if (length > bytes.size())
+    return damaged("it is cut short: " + std::to_string(bytes.size()) + " of " + std::to_string(length) +
+                   " bytes");
+  if (length < bytes.size() || length < header_size + checksum_size)
+    return damaged("its length does not fit");
+  const std::size_t end = bytes.size() - checksum_size;
+  if (trust_checksum && ByteReader(bytes.subspan(end)).take<std::uint64_t>() != checksum(bytes.first(end))) {
+    return damaged("the checksum does not fit");
+  }
+  return std::monostate{};
+}
+
+struct FoundSection {
+  std::uint32_t type;
+  std::span<const std::byte> payload;
+};
+
+std::optional<FoundSection> next_section(ByteReader& in) {
+  const auto type = in.take<std::uint32_t>();
+  const auto zero = in.take<std::uint32_t>();
+  const std::span<const std::byte> payload = in.take_bytes(in.take<std::uint64_t>());
+  if (!in.ok() || zero != 0) return std::nullopt;
+  return FoundSection{type, payload};
+}
+
+/// Our own sections stand in a fixed order: settings, progress, first block, every pane.
+Verdict read_state_sections(ByteReader& in, MomentState& state) {
+  std::vector<Pane>& panes = StateCodec::panes(state);
+  for (std::size_t number = 0; number < 2 + panes.size(); ++number) {
+    const std::uint32_t wanted =
+        number == 0 ? progress_section : (number == 1 ? first_block_section : pane_section);
+    const std::optional<FoundSection> section = next_section(in);
+    if (!section || section->type != wanted) return damaged("a section is missing");
+    const ByteReader payload(section->payload);
+    const Verdict verdict = number == 0   ? StateCodec::progress(payload, state)
+                            : number == 1 ? StateCodec::first_block(payload, state)
+                                          : StateCodec::pane(payload, state, panes[number - 2]);
+    if (!verdict) return verdict;
+  }
+  return std::monostate{};
+}
+
+}  // namespace
+
+Outcome<Snapshot> decode(std::span<const std::byte> bytes, const DecodeSettings& settings) {
+  if (const Verdict envelope = check_envelope(bytes, settings.trust_checksum); !envelope)
+    return envelope.refusal();
+  ByteReader in(bytes.subspan(header_size, bytes.size() - header_size - checksum_size));
+  const std::optional<FoundSection> first = next_section(in);
+  if (!first || first->type != settings_section) return damaged("the settings are missing");
+  Outcome<StateSettings> found = StateCodec::settings(ByteReader(first->payload), settings.memory_budget);
+  if (!found) return found.refusal();
+  Outcome<MomentState> created = StateCodec::create(found.value());
+  if (!created) return created.refusal();
+  Snapshot snapshot{std::move(created).value(), {}};
+  if (const Verdict verdict = read_state_sections(in, snapshot.state); !verdict) return verdict.refusal();
+  while (!in.at_end()) {
+    const std::optional<FoundSection> guest = next_section(in);
+    if (!guest) return damaged("a section is cut short");
+    if (guest->type < first_guest_type)
+      return Refusal{Reason::unknown_version, "the state holds a section of a later version"};
+    snapshot.guests.push_back({guest->type, Bytes(guest->payload.begin(), guest->payload.end())});
+  }
+  return snapshot;
+}
+
+}  // namespace mixstream

@@ -1,0 +1,31 @@
+// Boost.Accumulators feature: (sum w)^2 / sum w^2, the number of equally weighted rows that would tell as
+// much.
+#pragma once
+
+#include "mixstream/moments/features/row_moments.hpp"
+
+namespace mixstream {
+namespace impl {
+
+struct effective_rows_impl : boost::accumulators::accumulator_base {
+  using result_type = double;
+
+  explicit effective_rows_impl(boost::accumulators::dont_care) {}
+
+  template <class Arguments>
+  result_type result(const Arguments& arguments) const {
+    return row_moments(arguments).moments().effective_rows;
+  }
+};
+
+}  // namespace impl
+
+namespace tag {
+struct effective_rows : boost::accumulators::depends_on<row_moments> {
+  using impl = boost::mpl::always<mixstream::impl::effective_rows_impl>;
+};
+}  // namespace tag
+
+inline const boost::accumulators::extractor<tag::effective_rows> effective_rows = {};
+
+}  // namespace mixstream

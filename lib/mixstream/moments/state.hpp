@@ -1,0 +1,152 @@
+// The mergeable state of a stream: moments, bins, sample, pilot, counts. Everything a solver or a snapshot
+// needs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mixstream/moments/forgetting.hpp"
+#include "mixstream/moments/pane.hpp"
+#include "mixstream/moments/tensor.hpp"
+#include "mixstream/outcome.hpp"
+#include "mixstream/rows/layout.hpp"
+#include "mixstream/rows/pilot.hpp"
+#include "mixstream/rows/reservoir.hpp"
+#include "mixstream/rows/row.hpp"
+
+namespace mixstream {
+
+struct StateSettings {
+  Layout layout;                      ///< number of features and which is the constant
+  std::string feature_map;            ///< text of the map that makes the features; must be equal to merge
+  std::string response;               ///< name of the response column; must be equal to merge
+  Memory memory;                      ///< how much of the past counts
+  std::size_t reservoir_rows = 5000;  ///< R; 1 to 10,000,000
+  std::size_t pilot_rows = 256;       ///< rows of the first block, which fixes the pilot; 1 to 65,536
+  std::uint64_t seed = 1;             ///< of the sample
+  std::uint64_t memory_budget = 1ULL << 30;  ///< bytes that the state and one copy of it may take
+  friend bool operator==(const StateSettings&, const StateSettings&) = default;
+};
+
+/// Bytes that a state with these settings and one copy of it (for a solver or a snapshot) will take. Refuses
+/// settings out of range, and what goes beyond the budget, naming the bytes. Allocates nothing but the text
+/// of a refusal.
+Outcome<std::uint64_t> bytes_needed(const StateSettings& settings);
+
+/// Which magnitude bins are meant.
+using BinMask = std::array<bool, bin_count>;
+inline constexpr BinMask all_bins{true, true, true, true};
+
+/// What the rows of two states are to each other.
+enum class MergeAs {
+  one_stream,  ///< parts of one stream; a half-life in rows or a window cannot say which row is older
+  independent_streams,  ///< each state's own present counts as now
+};
+
+class MomentState {
+ public:
+  /// Allocates everything the state will ever need.
+  static Outcome<MomentState> create(const StateSettings& settings);
+
+  /// Adds one row, or refuses it by name and counts it. No throw, no allocation, no lock. N(m, 6) products a
+  /// row on average; at most one block of rows is folded in, but the whole first block once, and four when a
+  /// pane closes.
+  RowVerdict absorb(const Row& row) noexcept;
+
+  /// Rows that follow come from this source, beginning at this position; the sample depends on nothing else.
+  /// States that will be merged should have different sources.
+  void begin_source(std::uint64_t source, std::uint64_t position = 0) noexcept;
+
+  /// Fixes the pilot before any row has come, so that states filled apart agree on bins and coordinates.
+  Verdict set_pilot(const Pilot& pilot);
+
+  /// Adds the other state's rows and counts. Checks first, changes after: a refusal leaves this state as it
+  /// was. Different pilots are brought to that of the state with more rows. Allocates copies.
+  Verdict merge(const MomentState& other, MergeAs as = MergeAs::one_stream);
+
+  /// The moments of the chosen bins, rows that wait for a full block included; the state is not touched.
+  MomentTensor moments(const BinMask& bins = all_bins) const;
+  Sample sample() const;  ///< of what the memory still holds
+  Pilot pilot() const;    ///< fixed, or what it would be if the first block ended now
+
+  const StateSettings& settings() const noexcept { return settings_; }
+  std::uint64_t row_count() const noexcept { return verdicts_[0]; }     ///< accepted, forgotten ones included
+  const VerdictCounts& verdicts() const noexcept { return verdicts_; }  ///< by RowVerdict
+  std::array<std::uint64_t, bin_count> bin_rows() const;                ///< rows held, by bin
+  bool pilot_is_fixed() const noexcept { return pilot_fixed_; }
+  const Pilot& fixed_pilot() const noexcept { return pilot_; }         ///< meaningful once pilot_is_fixed()
+  std::size_t active_pane() const noexcept { return active_; }         ///< of a window: changes when a pane closes
+  const Forgetting& forgetting() const noexcept { return forgetting_; }  ///< the clock of a half-life
+  std::uint64_t next_position() const noexcept { return position_; }
+
+  friend bool operator==(const MomentState& one, const MomentState& two);
+
+ private:
+  friend class StateCodec;
+  /// Rows kept as they came until the pilot is fixed.
+  struct FirstBlock {
+    RowTable rows;
+    std::vector<double> times;
+    std::vector<std::uint64_t> hashes;
+
+    FirstBlock(std::size_t capacity, std::size_t feature_count);
+    FirstBlock(const FirstBlock& other);  // a copy has the same room
+    FirstBlock& operator=(const FirstBlock& other);
+    FirstBlock(FirstBlock&& other) noexcept = default;
+    FirstBlock& operator=(FirstBlock&& other) noexcept = default;
+    ~FirstBlock() = default;
+
+    std::size_t size() const noexcept { return hashes.size(); }
+    Row row(std::size_t i) const noexcept;
+    void add(const Row& row, std::uint64_t hash);
+    void clear() noexcept;
+    friend bool operator==(const FirstBlock&, const FirstBlock&) = default;
+  };
+
+  explicit MomentState(const StateSettings& settings);
+  RowVerdict keep(const Row& row, std::uint64_t hash) noexcept;
+  RowVerdict end_first_block() noexcept;
+  void use_pilot() noexcept;
+  RowVerdict file(const Row& row, std::uint64_t hash) noexcept;
+  double growth_at(double clock) noexcept;
+  void make_room_in_window() noexcept;
+  void settle() noexcept;
+  MomentState settled() const;
+  Verdict may_merge(const MomentState& other, MergeAs as) const;
+  bool is_fresh() const noexcept;
+  void join(MomentState other, MergeAs as);
+  void take(const FirstBlock& block) noexcept;
+  void add_verdicts(const VerdictCounts& verdicts) noexcept;
+  void bring_to(const Pilot& pilot);
+  double align_clocks(const MomentState& other, MergeAs as) noexcept;
+  void add_panes(MomentState& other, MergeAs as) noexcept;
+  void flush() noexcept;
+  bool finite() const noexcept;
+
+  StateSettings settings_;
+  std::shared_ptr<const BlockKernel> kernel_;
+  FirstBlock first_block_;
+  std::vector<Pane> panes_;
+  Pilot pilot_;
+  bool pilot_fixed_ = false;
+  std::vector<double> inverse_scale_;             // 1 / pilot_.scale
+  std::vector<std::size_t> feature_of_variable_;  // for variables 1 .. m - 2
+  Forgetting forgetting_;
+  VerdictCounts verdicts_{};
+  std::uint64_t source_ = 0;
+  std::uint64_t source_hash_;
+  std::uint64_t position_ = 0;  // of the next row in its source
+  std::uint64_t filed_ = 0;     // rows put into panes: the clock of a half-life in rows
+  std::uint64_t rows_in_pane_ = 0;
+  std::uint64_t rows_of_a_pane_;
+  std::size_t active_ = 0;  // the pane that rows enter
+  AlignedDoubles workspace_;
+  std::vector<double> variables_;  // z of the row at hand
+  std::vector<double> scratch_;    // for the pilot
+};
+
+}  // namespace mixstream

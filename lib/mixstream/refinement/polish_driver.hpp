@@ -1,0 +1,112 @@
+// When a polish begins, when it is believed, and when it begins anew.
+//
+// A polish that began at a bad fit never recovers, and says nothing of it. So a fit refined from all moments
+// is held against it at row counts that double: where the two disagree, the sample of rows decides. A fit
+// that was not accepted neither begins nor ends a polish.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "mixstream/refinement/drift.hpp"
+#include "mixstream/refinement/polish.hpp"
+#include "mixstream/refinement/refine.hpp"
+#include "mixstream/rows/row_table.hpp"
+
+namespace mixstream {
+
+struct PolishDriverSettings {
+  std::uint64_t first_check = 12500;  ///< rows; later checks at every doubling
+  double distance_limit = 6.0;        ///< of hausman_distance, for many parameters; wider for few
+  double likelihood_limit = 4.0;      ///< standard errors by which a likelihood difference is believed
+  PolishSettings polish;
+  DriftSettings drift;
+};
+
+/// (theta - theta_r)' I_r (theta - theta_r) / P after matching labels: about 1 or less when both estimate the
+/// same thing. Infinite when the models differ. Allocates.
+double hausman_distance(const RefinedFit& refined, const Mixture& mixture);
+
+/// How much better one mixture explains the rows of a sample than another: the mean difference of log p(y |
+/// x) and its standard error over rows. Allocates.
+struct LikelihoodGain {
+  double mean = 0.0;
+  double standard_error = 0.0;
+
+  double deviations() const noexcept { return standard_error > 0.0 ? mean / standard_error : 0.0; }
+};
+LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, const RowTable& sample);
+
+enum class Reconciled : std::uint8_t {
+  not_started,  ///< there is no polish, and the fit was not accepted
+  started,      ///< a polish began at the fit
+  kept,         ///< the polish goes on
+  reset,        ///< the polish disagreed with an accepted fit and began anew at it
+};
+const char* name_of(Reconciled reconciled) noexcept;  ///< "not_started", "started", "kept" or "reset"
+
+inline constexpr std::size_t largest_bin_count = 32;
+
+/// All that a driver remembers beside its settings, as plain numbers.
+struct PolishDriverState {
+  std::optional<PolishState> polish;
+  std::optional<DriftState> drift;
+  std::uint64_t rows = 0;  ///< given, left out ones included
+  std::uint64_t next_check = 0;
+  std::uint64_t resets = 0;
+  std::uint32_t bins = 1;                                     ///< bit b: rows of magnitude bin b enter
+  std::array<std::uint64_t, largest_bin_count> entered = {};  ///< rows of each bin in the polish
+
+  friend bool operator==(const PolishDriverState&, const PolishDriverState&) = default;
+};
+
+/// Owns the polish and its drift detector. One thread at a time.
+class PolishDriver {
+ public:
+  explicit PolishDriver(const PolishDriverSettings& settings = {});
+
+  static Outcome<PolishDriver> restore(const PolishDriverState& state, const PolishDriverSettings& settings);
+  PolishDriverState state() const;
+
+  /// Takes a row in pilot coordinates, of the given magnitude bin. No throw, no allocation; bounded as
+  /// AnchoredPolish::absorb and DriftDetector::add are. An event when the row completes a block that drifted.
+  std::optional<DriftEvent> absorb(const Row& row, std::size_t bin = 0) noexcept;
+
+  /// Passed on to the polish, if there is one: see AnchoredPolish. No throw, no allocation.
+  void forget(double keep) noexcept;
+  void turn_pane() noexcept;
+
+  /// Whether a refined fit is due: by row count only, so that a resumed run asks where a continuous one did.
+  bool should_check(std::uint64_t row_count) const noexcept { return row_count >= state_.next_check; }
+  std::uint64_t next_check() const noexcept { return state_.next_check; }  ///< the row count it is due at
+  void skip_check(std::uint64_t row_count) noexcept;  ///< there is no fit to hold it against: ask again later
+
+  /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
+  Verdict merge(const PolishDriver& other);
+
+  /// Holds the polish against a fit refined from the moments of all rows so far, `row_count` of them; the
+  /// sample and the bins are those of the fit. A polish that holds rows of a bin now left out begins anew.
+  Reconciled reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
+                       std::uint32_t bins = 1);
+
+  const AnchoredPolish* polish() const noexcept { return polish_ ? &*polish_ : nullptr; }
+  const DriftDetector* drift() const noexcept { return drift_ ? &*drift_ : nullptr; }
+  std::uint64_t resets() const noexcept { return state_.resets; }
+
+  /// The polished fit, unless there is none, it is not finite, or the sample finds the refined fit better
+  /// beyond chance: then report the refined one. Allocates.
+  std::optional<PolishedFit> fit_to_report(const RefinedFit& refined, const RowTable& sample) const;
+
+ private:
+  bool disagrees(const RefinedFit& refined, const RowTable& sample) const;
+  bool holds_left_out_rows(std::uint32_t bins) const noexcept;
+  void begin(const RefinedFit& refined, const RowTable& sample);
+
+  PolishDriverSettings settings_;
+  PolishDriverState state_;  // without polish and drift, which stand below
+  std::optional<AnchoredPolish> polish_;
+  std::optional<DriftDetector> drift_;
+};
+
+}  // namespace mixstream

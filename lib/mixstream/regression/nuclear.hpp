@@ -1,0 +1,48 @@
+// Nuclear-norm regression on moments: min_m lambda |M|_* + 1/2 m'Sigma m - m'target, m = cvec(M).
+//
+// For a symmetric tensor all unfoldings have the same singular values, so |M|_* is that of the d x d^(p-1)
+// unfolding. ADMM splits m from its unfolding Z: soft-thresholding Z and then symmetrising would not be the
+// proximal step on symmetric tensors.
+#pragma once
+
+#include <vector>
+
+#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/regression/symmetric.hpp"
+
+namespace mixstream {
+
+struct NuclearSettings {
+  double penalty = 0.0;     ///< lambda >= 0
+  int iterations = 4000;    ///< at most
+  double tolerance = 1e-8;  ///< on both relative residuals
+};
+
+/// How a regression by ADMM went; also the warm start of the next one.
+struct NuclearFit {
+  std::vector<double> coefficients;  ///< m = cvec(M)
+  double penalty = 0;                ///< lambda
+  double objective = 0;              ///< lambda |M|_* + 1/2 m'Sigma m - m'target
+  double primal_residual = 0;        ///< |unfold(m) - Z| / |Z|
+  double dual_residual = 0;          ///< rho |Z - last Z| / |D|
+  int iterations = 0;
+  bool converged = false;
+  std::vector<double> dual;  ///< D, d x d^(p-1): in lambda d|Z|_*, and fold(D) = target - Sigma m
+  double step = 0;           ///< rho at the end
+};
+
+/// Scratch for one shape; grows to what it meets and is reused after.
+struct NuclearWorkspace {
+  SymmetricEigen system;  ///< of Sigma: the one factorisation
+  SymmetricEigen small;   ///< d x d, in every iteration
+  DenseMatrix smooth, low_rank, previous, multiplier, combined, gram, shrunk;
+  std::vector<double> rotated_target, pull, rotated, solution;
+};
+
+/// Solves. `warm`: the last fit of the same shape, or nothing. False when a decomposition fails or anything
+/// non-finite turns up. One eigendecomposition of Sigma, 10 N^3; then 4 N^2 + O(d^4) an iteration.
+bool nuclear_regression(const DenseMatrix& gram, std::span<const double> target, const SymmetricShape& shape,
+                        const NuclearSettings& settings, const NuclearFit* warm, NuclearWorkspace& workspace,
+                        NuclearFit& fit);
+
+}  // namespace mixstream

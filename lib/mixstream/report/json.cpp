@@ -1,0 +1,179 @@
+#include "mixstream/report/json.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace mixstream {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+Json number(const std::optional<double>& value) {
+  return value ? number(*value) : Json(nullptr);
+}
+
+Json numbers(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(number(value));
+  return list;
+}
+
+Json component_json(const ComponentReport& component) {
+  Json json;
+  json["weight"] = number(component.weight);
+  json["weight_se"] = number(component.weight_error);
+  json["coefficients"] = numbers(component.coefficients);
+  json["coefficients_se"] =
+      component.coefficient_errors.empty() ? Json(nullptr) : numbers(component.coefficient_errors);
+  json["noise_variance"] = number(component.noise_variance);
+  json["noise_variance_se"] = number(component.noise_variance_error);
+  return json;
+}
+
+Json test_json(const MomentTest& test) {
+  Json json;
+  json["value"] = number(test.value);
+  json["dof"] = test.dof;
+  json["p"] = number(test.p_value);
+  json["expected_ratio"] = number(test.expected_ratio);
+  json["conditions"] = test.conditions;
+  return json;
+}
+
+Json identifiability_json(const Identifiability& identifiability) {
+  Json json;
+  json["spectral"] = identifiability.spectral;
+  json["smallest_eigenvalues"] = Json::array();
+  json["kappa"] = Json::array();
+  json["lambda_asked"] = Json::array();
+  json["dependent_features"] = Json::array();
+  for (const PowerDiagnosis& power : identifiability.powers) {
+    json["smallest_eigenvalues"].push_back(number(power.smallest_eigenvalue));
+    json["kappa"].push_back(number(power.convexity));
+    json["lambda_asked"].push_back(number(power.penalty_asked));
+    for (const Dependence& dependence : power.dependences)
+      json["dependent_features"].push_back(dependence.monomials);
+  }
+  return json;
+}
+
+Json regression_json(const NuclearFit& fit) {
+  return {{"lambda", number(fit.penalty)},
+          {"objective", number(fit.objective)},
+          {"primal_residual", number(fit.primal_residual)},
+          {"dual_residual", number(fit.dual_residual)},
+          {"iterations", fit.iterations},
+          {"converged", fit.converged}};
+}
+
+Json spectral_json(const SpectralFit& fit) {
+  Json json;
+  json["agreement"] = number(fit.agreement);
+  json["warnings"] = Json::array();
+  for (const SpectralWarning warning : fit.warnings) json["warnings"].push_back(name_of(warning));
+  if (fit.second) json["m2"] = regression_json(*fit.second);
+  if (fit.third) json["m3"] = regression_json(*fit.third);
+  return json;
+}
+
+Json candidate_json(const Candidate& candidate) {
+  return {{"k", candidate.component_count},
+          {"log_likelihood", number(candidate.log_likelihood)},
+          {"bic", number(candidate.bic)},
+          {"j_per_dof", number(candidate.j_per_dof)},
+          {"chosen", candidate.chosen}};
+}
+
+/// One noise variance for all when they are equal.
+Json shared_noise(const Report& report) {
+  for (const ComponentReport& component : report.components) {
+    if (component.noise_variance != report.components[0].noise_variance) return nullptr;
+  }
+  return report.components.empty() ? Json(nullptr) : number(report.components[0].noise_variance);
+}
+
+Json condition_of(const Identifiability& identifiability) {
+  return identifiability.powers.empty() ? Json(nullptr) : number(identifiability.powers[0].condition);
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json json;
+  json["schema"] = 1;
+  json["final"] = report.final;
+  if (!report.group.empty()) json["group"] = report.group;
+  json["rows"] = report.rows;
+  json["refused"] = Json::object();
+  for (const auto& [reason, count] : report.refused) json["refused"][reason] = count;
+  json["effective_rows"] = number(report.effective_rows);
+  json["k"] = report.component_count;
+  json["features"] = report.features;
+  json["response"] = report.response;
+  json["components"] = Json::array();
+  for (const ComponentReport& component : report.components)
+    json["components"].push_back(component_json(component));
+  json["noise_variance"] = shared_noise(report);
+  json["noise_source"] = report.noise_source;
+  json["method"] = name_of(report.method);
+  json["stage"] = name_of(report.stage);
+  json["status"] = name_of(report.status);
+  json["words"] = report.words;
+  json["set_aside"] = report.set_aside;
+  json["log_likelihood"] = number(report.log_likelihood);
+  json["bic"] = number(report.bic);
+  json["m2_spectrum"] = numbers(report.identifiability.second_spectrum);
+  json["m2_spectrum_se"] = numbers(report.identifiability.second_spectrum_errors);
+  json["condition"] = condition_of(report.identifiability);
+  json["j"] = report.moment_test ? test_json(*report.moment_test) : Json(nullptr);
+  json["identifiability"] = identifiability_json(report.identifiability);
+  if (report.spectral) json["spectral"] = spectral_json(*report.spectral);
+  if (!report.candidates.empty()) {
+    json["candidates"] = Json::array();
+    for (const Candidate& candidate : report.candidates)
+      json["candidates"].push_back(candidate_json(candidate));
+  }
+  if (!report.drift.empty()) {
+    json["drift"] = Json::array();
+    for (const DriftEvent& event : report.drift) {
+      json["drift"].push_back({{"row", event.row},
+                               {"sign", name_of(event.sign)},
+                               {"deviations", number(event.deviations)},
+                               {"nats_per_row", number(event.nats_per_row)}});
+    }
+  }
+  json["seconds"] = {{"ingest", number(report.ingest_seconds)}, {"solve", number(report.solve_seconds)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Outcome<FittedLaws> laws_from_json(std::string_view line) {
+  const auto refuse = [](const std::string& what) {
+    return Refusal{Reason::bad_settings, "this is not a fit of mixstream: " + what};
+  };
+  try {
+    const Json json = Json::parse(line);
+    if (json.at("schema") != 1) return refuse("its schema is not 1");
+    FittedLaws laws{empty_mixture(json.at("components").size(), json.at("features").size()),
+                    json.at("features").get<std::vector<std::string>>(),
+                    json.at("response").get<std::string>(), json.value("group", std::string())};
+    if (laws.mixture.component_count() == 0)
+      return refuse("it holds no components (status " + json.value("status", "") + ")");
+    for (std::size_t h = 0; h < laws.mixture.component_count(); ++h) {
+      const Json& component = json.at("components")[h];
+      laws.mixture.weights[h] = component.at("weight").get<double>();
+      laws.mixture.noise_variances[h] = component.at("noise_variance").get<double>();
+      const auto coefficients = component.at("coefficients").get<std::vector<double>>();
+      if (coefficients.size() != laws.features.size())
+        return refuse("a law has not one coefficient for each feature");
+      std::copy(coefficients.begin(), coefficients.end(), laws.mixture.law(h).begin());
+    }
+    return laws;
+  } catch (const nlohmann::json::exception& error) {
+    return refuse(error.what());
+  }
+}
+
+}  // namespace mixstream

@@ -1,0 +1,27 @@
+// The report as one JSON object on one line; names are a contract (docs/json.md).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mixstream/outcome.hpp"
+#include "mixstream/report/report.hpp"
+
+namespace mixstream {
+
+/// One line without its newline. Numbers print so that they read back to the same bits; never NaN.
+std::string to_json(const Report& report);
+
+/// What a prediction needs of a fit.
+struct FittedLaws {
+  Mixture mixture;
+  std::vector<std::string> features;
+  std::string response;
+  std::string group;
+};
+
+/// Reads the laws back from one line of to_json. Refuses what is not such a line, naming what is missing.
+Outcome<FittedLaws> laws_from_json(std::string_view line);
+
+}  // namespace mixstream

@@ -1,0 +1,61 @@
+#include "mixstream/report/report.hpp"
+
+#include <algorithm>
+
+namespace mixstream {
+
+const char* name_of(FitMethod method) noexcept {
+  switch (method) {
+    case FitMethod::standard:
+      return "default";
+    case FitMethod::paper:
+      return "paper";
+    case FitMethod::em:
+      return "em";
+  }
+  return "unknown";
+}
+
+const char* name_of(FitStage stage) noexcept {
+  switch (stage) {
+    case FitStage::none:
+      return "none";
+    case FitStage::spectral:
+      return "spectral";
+    case FitStage::refined:
+      return "refined";
+    case FitStage::polished:
+      return "polished";
+    case FitStage::em:
+      return "em";
+  }
+  return "unknown";
+}
+
+const char* name_of(FitStatus status) noexcept {
+  switch (status) {
+    case FitStatus::ok:
+      return "ok";
+    case FitStatus::poor_fit:
+      return "poor_fit";
+    case FitStatus::not_identifiable:
+      return "not_identifiable";
+    case FitStatus::too_few_rows:
+      return "too_few_rows";
+    case FitStatus::lost_component:
+      return "lost_component";
+  }
+  return "unknown";
+}
+
+Mixture Report::mixture() const {
+  Mixture mixture = empty_mixture(components.size(), features.size());
+  for (std::size_t h = 0; h < components.size(); ++h) {
+    mixture.weights[h] = components[h].weight;
+    mixture.noise_variances[h] = components[h].noise_variance;
+    std::ranges::copy(components[h].coefficients, mixture.law(h).begin());
+  }
+  return mixture;
+}
+
+}  // namespace mixstream

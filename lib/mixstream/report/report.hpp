@@ -1,0 +1,85 @@
+// What a fit says, as plain data. Text, JSON and the page are made from this and from nothing else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mixstream/mixture.hpp"
+#include "mixstream/refinement/drift.hpp"
+#include "mixstream/regression/identifiability.hpp"
+#include "mixstream/tensor/spectral.hpp"
+
+namespace mixstream {
+
+enum class FitMethod { standard, paper, em };
+enum class FitStage { none, spectral, refined, polished, em };
+enum class FitStatus { ok, poor_fit, not_identifiable, too_few_rows, lost_component };
+
+/// The stable names of the JSON contract: "default", "paper", "em"; "refined"; "poor_fit". No throw.
+const char* name_of(FitMethod method) noexcept;
+const char* name_of(FitStage stage) noexcept;
+const char* name_of(FitStatus status) noexcept;
+
+/// One hidden law, in raw coordinates.
+struct ComponentReport {
+  double weight = 0.0;                         ///< pi_h
+  std::optional<double> weight_error;          ///< standard error, where the stage gives one
+  std::vector<double> coefficients;            ///< beta_h
+  std::vector<double> coefficient_errors;      ///< empty where the stage gives none
+  double noise_variance = 0.0;                 ///< s2_h
+  std::optional<double> noise_variance_error;  ///< nothing where it is known
+};
+
+/// Do the moments agree with the fit? J is about chi-square(dof) for a right one.
+struct MomentTest {
+  double value = 0.0;
+  std::size_t dof = 0;
+  double p_value = 0.0;
+  double expected_ratio = 1.0;  ///< J/dof that a right fit shows with weights from this sample
+  std::string conditions;       ///< which moments were matched
+};
+
+/// One row of the table behind `k = auto`.
+struct Candidate {
+  std::size_t component_count = 0;
+  double log_likelihood = 0.0;      ///< mean per row, on the sample
+  double bic = 0.0;                 ///< per row, smaller is better
+  std::optional<double> j_per_dof;  ///< where it was refined
+  bool chosen = false;
+};
+
+struct Report {
+  bool final = false;
+  std::string group;  ///< of `--group`; empty: one model for all rows
+  std::uint64_t rows = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> refused;  ///< by reason, only those that occurred
+  double effective_rows = 0.0;
+  std::size_t component_count = 0;  ///< k, asked for or chosen
+  std::vector<std::string> features;
+  std::string response;
+  std::vector<ComponentReport> components;  ///< empty when there is no fit
+  std::string noise_source;                 ///< "known" or "estimated"
+  FitMethod method = FitMethod::standard;
+  FitStage stage = FitStage::none;
+  FitStatus status = FitStatus::too_few_rows;
+  std::string words;            ///< the verdict in one or two sentences: what is wrong and what to do
+  std::uint64_t set_aside = 0;  ///< rows of tail bins that stayed out of the fit
+  std::optional<double> log_likelihood;  ///< mean per row, on the sample
+  std::optional<double> bic;             ///< per row, on the sample
+  std::optional<MomentTest> moment_test;
+  Identifiability identifiability;
+  std::optional<SpectralFit> spectral;  ///< regressions and warnings, where they were run
+  std::vector<Candidate> candidates;    ///< of `k = auto`
+  std::vector<DriftEvent> drift;
+  double ingest_seconds = 0.0;
+  double solve_seconds = 0.0;
+
+  /// The laws as a mixture, for predictions. Empty when there is no fit.
+  Mixture mixture() const;
+};
+
+}  // namespace mixstream

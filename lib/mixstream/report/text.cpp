@@ -1,0 +1,149 @@
+#include "mixstream/report/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mixstream {
+namespace {
+
+enum class Ink { plain, bold, good, bad, faint };
+
+class TextReport {
+ public:
+  TextReport(const Report& report, const TextSettings& settings) : report_(report), settings_(settings) {}
+
+  std::string text() {
+    heading();
+    if (!report_.components.empty()) laws();
+    verdict();
+    details();
+    return std::move(out_);
+  }
+
+ private:
+  std::string inked(Ink ink, const std::string& text) const {
+    if (!settings_.colour || ink == Ink::plain) return text;
+    const char* code = ink == Ink::bold ? "1" : ink == Ink::good ? "32" : ink == Ink::bad ? "31" : "2";
+    return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  }
+
+  void heading() {
+    const std::string group = report_.group.empty() ? "" : report_.group + ": ";
+    out_ += inked(Ink::bold,
+                  fmt::format("{}{} {} of {} ~ {}", group, report_.component_count,
+                              report_.component_count == 1 ? "law" : "laws",
+                              report_.response.empty() ? "y" : report_.response, joined(report_.features)));
+    out_ += inked(Ink::faint,
+                  fmt::format("   {} rows{}", grouped(report_.rows), report_.final ? "" : " so far")) +
+            "\n";
+  }
+
+  static std::string joined(const std::vector<std::string>& names) {
+    std::string result;
+    for (const std::string& name : names) result += (result.empty() ? "" : " + ") + name;
+    return result;
+  }
+
+  /// 1234567 as 1,234,567.
+  static std::string grouped(std::uint64_t number) {
+    std::string digits = std::to_string(number);
+    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+    return digits;
+  }
+
+  /// A value with as many digits as its error supports, and the error.
+  static std::string measured(double value, double error) {
+    if (!(error > 0.0) || !std::isfinite(error)) return fmt::format("{:.5g}", value);
+    const int digits = std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 12);
+    if (std::abs(value) >= 1e9 || digits == 12) return fmt::format("{:.5g} \u00b1 {:.2g}", value, error);
+    return fmt::format("{:.{}f} \u00b1 {:.{}f}", value, digits, error, digits);
+  }
+
+  void laws() {
+    std::vector<std::vector<std::string>> columns;
+    columns.push_back({"", "weight"});
+    for (const std::string& feature : report_.features)
+      columns[0].push_back(feature == "1" ? "constant" : feature);
+    columns[0].push_back("noise sd");
+    for (std::size_t h = 0; h < report_.components.size(); ++h) columns.push_back(law_column(h));
+    std::vector<std::size_t> widths;
+    for (const auto& column : columns) {
+      std::size_t width = 0;
+      for (const std::string& cell : column) width = std::max(width, shown(cell));
+      widths.push_back(width);
+    }
+    for (std::size_t line = 0; line < columns[0].size(); ++line) {
+      std::string row = "  " + columns[0][line] + std::string(widths[0] - shown(columns[0][line]), ' ');
+      for (std::size_t c = 1; c < columns.size(); ++c) {
+        row += "   " + std::string(widths[c] - shown(columns[c][line]), ' ') + columns[c][line];
+      }
+      out_ += (line == 0 ? inked(Ink::bold, row) : row) + "\n";
+    }
+  }
+
+  std::vector<std::string> law_column(std::size_t h) const {
+    const ComponentReport& component = report_.components[h];
+    std::vector<std::string> column{fmt::format("law {}", h + 1),
+                                    measured(component.weight, component.weight_error.value_or(0.0))};
+    for (std::size_t f = 0; f < component.coefficients.size(); ++f) {
+      const double error = component.coefficient_errors.empty() ? 0.0 : component.coefficient_errors[f];
+      column.push_back(measured(component.coefficients[f], error));
+    }
+    const double deviation = std::sqrt(component.noise_variance);
+    const double error = component.noise_variance_error.value_or(0.0) / (2.0 * std::max(deviation, 1e-300));
+    column.push_back(measured(deviation, error));
+    return column;
+  }
+
+  /// Characters on the screen: bytes that do not continue a UTF-8 sequence.
+  static std::size_t shown(const std::string& text) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  }
+
+  void verdict() {
+    const bool good = report_.status == FitStatus::ok;
+    out_ += inked(good ? Ink::good : Ink::bad, fmt::format("  {}", name_of(report_.status))) + "  " +
+            report_.words + "\n";
+  }
+
+  void details() {
+    std::string line = fmt::format("  stage {}", name_of(report_.stage));
+    if (report_.moment_test) {
+      line += fmt::format(", J {:.1f} on {} degrees of freedom, p {:.2g}", report_.moment_test->value,
+                          report_.moment_test->dof, report_.moment_test->p_value);
+    }
+    if (!report_.identifiability.powers.empty() && !report_.identifiability.spectral) {
+      line += ", spectral start not identified";
+    }
+    out_ += inked(Ink::faint, line) + "\n";
+    for (const Candidate& candidate : report_.candidates) {
+      out_ += fmt::format("  {} k = {}   BIC {:.5f} a row{}\n", candidate.chosen ? "*" : " ",
+                          candidate.component_count, candidate.bic,
+                          candidate.j_per_dof ? fmt::format("   J/dof {:.2f}", *candidate.j_per_dof) : "");
+    }
+    if (report_.set_aside > 0)
+      out_ += fmt::format("  {} rows were set aside as outliers\n", grouped(report_.set_aside));
+    for (const auto& [reason, count] : report_.refused)
+      out_ += fmt::format("  {} rows refused: {}\n", grouped(count), reason);
+    for (const DriftEvent& event : report_.drift) {
+      out_ += inked(Ink::bad, fmt::format("  drift at row {} ({}, {:.1f} standard deviations)",
+                                          grouped(event.row), name_of(event.sign), event.deviations)) +
+              "\n";
+    }
+  }
+
+  const Report& report_;
+  TextSettings settings_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_text(const Report& report, const TextSettings& settings) {
+  return TextReport(report, settings).text();
+}
+
+}  // namespace mixstream

@@ -1,0 +1,18 @@
+// The report as a readable table for a terminal.
+#pragma once
+
+#include <string>
+
+#include "mixstream/report/report.hpp"
+
+namespace mixstream {
+
+struct TextSettings {
+  bool colour = false;  ///< ANSI colours for the verdict and the headings
+};
+
+/// Several lines, each ended by a newline: laws with standard errors, noise, verdict in words, what was
+/// refused.
+std::string to_text(const Report& report, const TextSettings& settings = {});
+
+}  // namespace mixstream

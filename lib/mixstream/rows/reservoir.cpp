@@ -1,0 +1,115 @@
+#include "mixstream/rows/reservoir.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace mixstream {
+namespace {
+
+/// By key; equal keys by hash, so that the order never depends on history.
+bool smaller(const Reservoir::Entry& one, const Reservoir::Entry& two) noexcept {
+  return one.key != two.key ? one.key < two.key : one.hash < two.hash;
+}
+
+// A larger key belongs to a weight of nothing. Since key x weight >= 2^-54, kept weights stay above 2^-954.
+constexpr double largest_key = 0x1p900;
+
+}  // namespace
+
+Reservoir::Reservoir(std::size_t capacity, std::size_t feature_count)
+    : capacity_(capacity),
+      feature_count_(feature_count),
+      entries_(capacity + 1),
+      values_((capacity + 1) * (feature_count + 1)) {
+  for (std::size_t i = 0; i <= capacity; ++i) entries_[i].slot = static_cast<std::uint32_t>(i);
+}
+
+void Reservoir::insert(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept {
+  push({-std::log1p(-unit(hash)) / weight, hash, weight, 0, bin}, row.features, row.response);
+}
+
+void Reservoir::push(Entry entry, std::span<const double> features, double response) noexcept {
+  if (!(entry.key <= largest_key)) return;
+  if (held_ > capacity_) {  // full: the largest key makes room, or the newcomer stays out
+    if (!smaller(entry, entries_.front())) return;
+    drop_largest();
+  }
+  entry.slot = entries_[held_].slot;
+  entries_[held_++] = entry;
+  double* values = values_.data() + entry.slot * (feature_count_ + 1);
+  std::ranges::copy(features, values);
+  values[feature_count_] = response;
+  std::ranges::push_heap(entries_.begin(), held_end(), smaller);
+}
+
+void Reservoir::drop_largest() noexcept {
+  std::ranges::pop_heap(entries_.begin(), held_end(), smaller);
+  --held_;
+}
+
+void Reservoir::scale_weights(double factor) noexcept {
+  for (Entry& entry : std::span(entries_).first(held_)) {
+    entry.key /= factor;
+    entry.weight *= factor;
+  }
+  std::ranges::make_heap(entries_.begin(), held_end(), smaller);
+  while (held_ > 0 && !(entries_.front().key <= largest_key)) drop_largest();
+}
+
+void Reservoir::merge(const Reservoir& other, double factor) noexcept {
+  for (Entry entry : other.entries()) {
+    const std::span<const double> values = other.values(entry);
+    entry.key /= factor;
+    entry.weight *= factor;
+    push(entry, values.first(feature_count_), values.back());
+  }
+}
+
+std::vector<std::size_t> Reservoir::order() const {
+  std::vector<std::size_t> order(held_);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return smaller(entries_[a], entries_[b]); });
+  return order;
+}
+
+Sample Reservoir::sample(double unit_weight) const {
+  Sample sample{{feature_count_, {}, {}, {}}, {}};
+  const bool complete = held_ <= capacity_;
+  double total = 0.0;
+  for (const std::size_t i : order()) {
+    if (sample.rows.size() == capacity_) break;
+    const Entry& entry = entries_[i];
+    const double inclusion = complete ? 1.0 : -std::expm1(-entry.weight * threshold());
+    const double weight = entry.weight / unit_weight / inclusion;
+    sample.rows.add({values(entry).first(feature_count_), values(entry).back(), weight});
+    sample.bins.push_back(entry.bin);
+    total += weight;
+  }
+  if (!complete) {
+    const double scale = static_cast<double>(sample.rows.size()) / total;
+    for (double& weight : sample.rows.weights) weight *= scale;
+  }
+  return sample;
+}
+
+bool Reservoir::restore(const Entry& entry, std::span<const double> values) noexcept {
+  const bool valid = held_ <= capacity_ && values.size() == feature_count_ + 1 && entry.key > 0.0 &&
+                     entry.key <= largest_key && entry.weight > 0.0 && entry.weight <= 1.0 / smallest_weight;
+  if (valid) push(entry, values.first(feature_count_), values.back());
+  return valid;
+}
+
+bool operator==(const Reservoir& one, const Reservoir& two) {
+  if (one.capacity_ != two.capacity_ || one.feature_count_ != two.feature_count_) return false;
+  const auto first = one.order();
+  const auto second = two.order();
+  return std::ranges::equal(first, second, [&](std::size_t a, std::size_t b) {
+    const Reservoir::Entry& left = one.entries_[a];
+    const Reservoir::Entry& right = two.entries_[b];
+    return left.key == right.key && left.hash == right.hash && left.weight == right.weight &&
+           left.bin == right.bin && std::ranges::equal(one.values(left), two.values(right));
+  });
+}
+
+}  // namespace mixstream

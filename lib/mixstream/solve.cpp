@@ -1,0 +1,395 @@
+#include "mixstream/solve.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+#include "mixstream/refinement/component_count.hpp"
+#include "mixstream/refinement/em_search.hpp"
+#include "mixstream/refinement/likelihood.hpp"
+#include "mixstream/refinement/matching.hpp"
+#include "mixstream/refinement/outliers.hpp"
+#include "mixstream/refinement/parameters.hpp"
+#include "mixstream/refinement/standard_errors.hpp"
+#include "mixstream/tensor/spectral.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::uint32_t every_bin = (1U << bin_count) - 1;
+
+/// One solve at work: what is read of the state once, and the solution that grows.
+class Solver {
+ public:
+  Solver(const MomentState& state, const SolveSettings& settings, const Mixture* last,
+         const PolishDriver* polish)
+      : state_(state),
+        settings_(settings),
+        last_(last),
+        polish_(polish),
+        layout_(state.settings().layout),
+        tensor_(state.moments()),
+        sample_(state.sample()) {
+    solution_.sample = to_pilot(sample_.rows, layout_, tensor_.pilot());
+    solution_.bins = every_bin;
+  }
+
+  Solution run() {
+    describe_stream();
+    if (!enough_rows() || !distinct_features()) return std::move(solution_);
+    try {
+      run_method();
+    } catch (const std::exception& error) {  // a factorisation that met numbers it cannot take
+      solution_.mixture.reset();
+      report().components.clear();
+      report().status = FitStatus::poor_fit;
+      report().words = fmt::format("the solver broke down ({}): the data may be degenerate.", error.what());
+    }
+    if (solution_.mixture) describe_sample_fit();
+    return std::move(solution_);
+  }
+
+ private:
+  void run_method() {
+    switch (settings_.method) {
+      case FitMethod::standard:
+        refine_moments();
+        break;
+      case FitMethod::paper:
+        follow_paper();
+        break;
+      case FitMethod::em:
+        run_em();
+        break;
+    }
+  }
+
+  Report& report() { return solution_.report; }
+
+  void describe_stream() {
+    Report& r = report();
+    r.rows = state_.row_count();
+    r.effective_rows = tensor_.effective_rows;
+    r.component_count = settings_.component_count;
+    r.features = settings_.feature_names;
+    r.response = state_.settings().response;
+    r.method = settings_.method;
+    r.noise_source = settings_.noise == NoiseModel::known ? "known" : "estimated";
+  }
+
+  bool enough_rows() {
+    const auto d = static_cast<std::size_t>(layout_.feature_count);
+    const std::size_t k = std::max<std::size_t>(settings_.component_count, 1);
+    const std::size_t needed = 2 * parameter_count(k, d, settings_.noise) + 10;
+    if (report().effective_rows >= static_cast<double>(needed)) return true;
+    report().status = FitStatus::too_few_rows;
+    report().words =
+        fmt::format("{:.0f} rows are too few for {} laws of {} features: at least {} are needed.",
+                    report().effective_rows, k, d, needed);
+    return false;
+  }
+
+  /// Sigma_1 must be regular for any method: two equal features cannot be told apart.
+  bool distinct_features() {
+    report().identifiability = diagnose(tensor_, last_, settings_.feature_names);
+    const PowerDiagnosis& first = report().identifiability.powers[0];
+    if (first.rank == first.unknowns) return true;
+    report().status = FitStatus::not_identifiable;
+    report().words = "the features are linearly dependent on every row (" + describe(first.dependences) +
+                     "): drop one of them.";
+    return false;
+  }
+
+  SpectralSettings spectral_settings() const {
+    SpectralSettings spectral;
+    spectral.noise_variance = settings_.noise_variance;
+    spectral.noise_third = settings_.noise_third;
+    spectral.second_penalty = settings_.second_penalty;
+    spectral.third_penalty = settings_.third_penalty;
+    spectral.allow_singular = settings_.allow_singular;
+    spectral.feature_names = settings_.feature_names;
+    spectral.seed = settings_.seed;
+    return spectral;
+  }
+
+  void refuse(const Refusal& refusal) {
+    report().status =
+        refusal.reason == Reason::too_few_rows ? FitStatus::too_few_rows : FitStatus::not_identifiable;
+    report().words = refusal.text;
+  }
+
+  void follow_paper() {
+    SpectralWorkspace workspace;
+    Outcome<SpectralFit> fit =
+        paper_estimate(tensor_, static_cast<int>(settings_.component_count), spectral_settings(), workspace);
+    if (!fit) return refuse(fit.refusal());
+    report().stage = FitStage::spectral;
+    report().status =
+        fit.value().warns(SpectralWarning::lost_component) ? FitStatus::lost_component : FitStatus::ok;
+    report().words = "the paper's estimator: a start for better methods, without error bars.";
+    report().noise_source = fit.value().noise_source == NoiseSource::known ? "known" : "estimated";
+    report().spectral = fit.value();
+    take(fit.value().mixture, nullptr);
+  }
+
+  void run_em() {
+    EmSettings em;
+    em.noise = settings_.noise;
+    Outcome<EmSearch> search = settings_.noise == NoiseModel::known
+                                   ? best_of_starts(solution_.sample, known_noise_starts(), em)
+                                   : best_of_random_starts(solution_.sample, settings_.component_count,
+                                                           settings_.em_starts, settings_.seed, em);
+    if (!search) return refuse(search.refusal());
+    report().stage = FitStage::em;
+    report().status = search.value().best_is_spurious ? FitStatus::poor_fit : FitStatus::ok;
+    report().words =
+        fmt::format("EM on {} sampled rows from {} starts{}.", solution_.sample.size(), settings_.em_starts,
+                    search.value().best_is_spurious ? ": every start ended in a spurious optimum" : "");
+    take(to_raw(search.value().best.mixture, layout_, tensor_.pilot()), nullptr);
+  }
+
+  std::vector<Mixture> known_noise_starts() const {
+    Random random(settings_.seed);
+    std::vector<Mixture> starts;
+    for (int i = 0; i < settings_.em_starts; ++i) {
+      starts.push_back(random_em_start(settings_.component_count,
+                                       static_cast<std::size_t>(layout_.feature_count), random));
+      std::ranges::fill(starts.back().noise_variances, pilot_noise());
+    }
+    return starts;
+  }
+
+  double pilot_noise() const {  // the known noise variance in pilot coordinates
+    const double scale = tensor_.pilot().scale.back();
+    return settings_.noise_variance.value_or(1.0) / (scale * scale);
+  }
+
+  std::vector<Mixture> spectral_starts() {
+    SpectralWorkspace workspace;
+    Outcome<SpectralFit> fit =
+        rank_start(tensor_, static_cast<int>(settings_.component_count), spectral_settings(), workspace);
+    if (!fit) return {};
+    report().spectral = fit.value();
+    Mixture start = to_pilot(fit.value().mixture, layout_, tensor_.pilot());
+    if (settings_.noise == NoiseModel::known) std::ranges::fill(start.noise_variances, pilot_noise());
+    return {std::move(start)};
+  }
+
+  void refine_moments() {
+    const BinnedMoments binned = by_magnitude();
+    std::vector<Mixture> starts;
+    if (settings_.component_count == 0 && !choose_components(binned, starts)) return;
+    for (Mixture& start : spectral_starts()) starts.push_back(std::move(start));
+    BinSettings refinement;
+    refinement.largest_tail_share = settings_.guard ? refinement.largest_tail_share : 0.0;
+    refinement.refine.noise = settings_.noise;
+    refinement.refine.seed = settings_.seed;
+    const std::optional<Mixture> previous = previous_fit();
+    Outcome<BinnedFit> fit = refine_with_bins(binned, settings_.component_count, starts, refinement,
+                                              previous ? &*previous : nullptr);
+    if (!fit) return refuse(fit.refusal());
+    solution_.refined = std::move(fit.value().fit);
+    solution_.bins = (1U << fit.value().bins_used) - 1;
+    solution_.sample = sample_of_bins(binned, fit.value().bins_used);
+    report().set_aside = fit.value().rows_set_aside;
+    describe_refined(*solution_.refined, fit.value().tail_suspected);
+  }
+
+  BinnedMoments by_magnitude() const {
+    BinnedMoments binned;
+    for (std::size_t bin = 0; bin < bin_count; ++bin) {
+      BinMask only{};
+      only[bin] = true;
+      binned.bins.push_back(state_.moments(only));
+      binned.bins.back().row_count = state_.bin_rows()[bin];
+    }
+    binned.sample = solution_.sample;
+    binned.sample_bins.assign(sample_.bins.begin(), sample_.bins.end());
+    return binned;
+  }
+
+  /// k = auto: by the BIC of the sample without its tail, which would pass for a component of its own.
+  bool choose_components(const BinnedMoments& binned, std::vector<Mixture>& starts) {
+    ComponentCountSettings choice;
+    choice.noise = settings_.noise;
+    choice.known_noise_variance = pilot_noise();
+    choice.largest = settings_.largest_component_count;
+    choice.seed = settings_.seed;
+    const bool thin_tail = binned.bins[0].total_weight() > 0.98 * tensor_.total_weight();
+    const int bins = settings_.guard && thin_tail ? 1 : static_cast<int>(bin_count);
+    Outcome<ComponentCount> chosen =
+        choose_component_count(moments_of_bins(binned, bins), sample_of_bins(binned, bins), choice);
+    if (!chosen) {
+      refuse(chosen.refusal());
+      return false;
+    }
+    settings_.component_count = report().component_count = chosen.value().component_count;
+    for (const ComponentCandidate& candidate : chosen.value().candidates) {
+      const bool taken = candidate.component_count == settings_.component_count;
+      if (taken) starts.push_back(candidate.mixture);
+      std::optional<double> ratio;
+      if (candidate.matched && candidate.dof > 0)
+        ratio = candidate.distance / static_cast<double>(candidate.dof);
+      report().candidates.push_back(
+          {candidate.component_count, candidate.mean_log_likelihood, candidate.bic, ratio, taken});
+    }
+    return true;
+  }
+
+  /// The best start there is, in pilot coordinates: what the polish says now, or else the last fit.
+  std::optional<Mixture> previous_fit() const {
+    std::optional<Mixture> previous;
+    if (polish_ != nullptr && polish_->polish() != nullptr)
+      previous = polish_->polish()->fit().mixture;
+    else if (last_ != nullptr)
+      previous = to_pilot(*last_, layout_, tensor_.pilot());
+    if (!previous || previous->component_count() != settings_.component_count || !is_finite(*previous))
+      return {};
+    if (settings_.noise == NoiseModel::known) std::ranges::fill(previous->noise_variances, pilot_noise());
+    return previous;
+  }
+
+  void describe_refined(const RefinedFit& fit, bool tail_suspected) {
+    report().stage = FitStage::refined;
+    report().moment_test = {fit.distance, fit.dof, fit.p_value, fit.expected_ratio, fit.conditions};
+    std::optional<PolishedFit> polished;
+    if (polish_ != nullptr) polished = polish_->fit_to_report(fit, solution_.sample);
+    if (polished) report().stage = FitStage::polished;
+    const Mixture& mixture = polished ? polished->mixture : fit.mixture;
+    const DenseMatrix covariance = covariance_from(polished ? polished->information : fit.information);
+    const MixtureErrors errors = raw_mixture_errors(mixture, fit.noise, covariance, layout_, tensor_.pilot());
+    report().status = fit.accepted ? FitStatus::ok : FitStatus::poor_fit;
+    take(to_raw(mixture, layout_, tensor_.pilot()), &errors);
+    if (fit.accepted && lost_component()) report().status = FitStatus::lost_component;
+    report().words = verdict_words(fit, tail_suspected);
+  }
+
+  /// A component whose weight is not above its own error, or next to nothing.
+  bool lost_component() {
+    return std::ranges::any_of(report().components, [](const ComponentReport& component) {
+      return component.weight < 2.0 * component.weight_error.value_or(0.0) || component.weight < 1e-6;
+    });
+  }
+
+  std::string verdict_words(const RefinedFit& fit, bool tail_suspected) {
+    if (report().status == FitStatus::lost_component) {
+      return "the moments agree with the fit, but one component is not there: try a smaller k.";
+    }
+    if (fit.accepted) {
+      return fmt::format("the moments agree with the fit (J/dof {:.2f}, p {:.2g}){}.",
+                         fit.distance / static_cast<double>(fit.dof), fit.p_value,
+                         fit.conditions.starts_with("q<=3")
+                             ? "; the noise is not Gaussian, so only y, y^2 and y^3 were matched"
+                             : "");
+    }
+    if (tail_suspected) {
+      return "do not trust these laws: rows far outside the bulk have ruined the moments. Look at the "
+             "largest rows; "
+             "fewer of them could be set aside.";
+    }
+    return fmt::format(
+        "do not trust these laws: {} speak{} against them (J/dof {:.2f}, p {:.2g}). The number of components "
+        "may "
+        "be wrong, a feature missing, the noise unequal (--noise per-component), or outliers large.",
+        fit.complaints.text(), fit.complaints.text().find(',') == std::string::npos ? "s" : "",
+        fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1)), fit.p_value);
+  }
+
+  /// Takes a mixture in raw coordinates as the answer, with the last fit's labels, or the heaviest first.
+  void take(const Mixture& mixture, const MixtureErrors* errors) {
+    const std::vector<std::size_t> order = labels_for(mixture);
+    solution_.mixture = relabelled(mixture, order);
+    const std::size_t d = mixture.feature_count;
+    for (const std::size_t h : order) {
+      ComponentReport component;
+      component.weight = mixture.weights[h];
+      component.coefficients.assign(mixture.law(h).begin(), mixture.law(h).end());
+      component.noise_variance = mixture.noise_variances[h];
+      if (errors != nullptr) {
+        component.weight_error = errors->weights[h];
+        const double* first = errors->coefficients.data() + h * d;
+        component.coefficient_errors.assign(first, first + d);
+        if (settings_.noise != NoiseModel::known) component.noise_variance_error = errors->noise_variances[h];
+      }
+      report().components.push_back(std::move(component));
+    }
+  }
+
+  std::vector<std::size_t> labels_for(const Mixture& mixture) const {
+    if (last_ != nullptr && last_->component_count() == mixture.component_count())
+      return matching_order(*last_, mixture);
+    std::vector<std::size_t> order(mixture.component_count());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::ranges::greater{},
+                             [&](std::size_t h) { return mixture.weights[h]; });
+    return order;
+  }
+
+  void describe_sample_fit() {
+    const double mean = mean_log_likelihood(*solution_.mixture, sample_.rows);
+    const double rows = std::accumulate(sample_.rows.weights.begin(), sample_.rows.weights.end(), 0.0);
+    const auto d = static_cast<std::size_t>(layout_.feature_count);
+    const auto parameters =
+        static_cast<double>(parameter_count(settings_.component_count, d, settings_.noise));
+    report().log_likelihood = mean;
+    report().bic = -2.0 * mean + parameters * std::log(rows) / rows;
+    report().identifiability = diagnose(tensor_, &*solution_.mixture, settings_.feature_names);
+  }
+
+  const MomentState& state_;
+  SolveSettings settings_;  // with the number of components, once it is chosen
+  const Mixture* last_;
+  const PolishDriver* polish_;
+  Layout layout_;
+  MomentTensor tensor_;
+  Sample sample_;
+  Solution solution_;
+};
+
+}  // namespace
+
+Verdict check(const SolveSettings& settings, std::size_t feature_count) {
+  const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
+  if (settings.component_count > 32) return refuse("at most 32 components are supported");
+  if (feature_count > static_cast<std::size_t>(largest_solved_dimension)) {
+    return Refusal{
+        Reason::too_large,
+        fmt::format("solving is supported for at most {} features; {} would need a matrix of {} x {} "
+                    "numbers for the third regression",
+                    largest_solved_dimension, feature_count, *monomial_count(feature_count, 3),
+                    *monomial_count(feature_count, 3))};
+  }
+  if (settings.noise_variance &&
+      !(*settings.noise_variance > 0.0 && std::isfinite(*settings.noise_variance))) {
+    return refuse("a known noise variance must be positive");
+  }
+  if (settings.noise_variance.has_value() != (settings.noise == NoiseModel::known)) {
+    return refuse("a noise variance goes with known noise, and only with it");
+  }
+  if (settings.component_count == 0 && settings.method != FitMethod::standard) {
+    return refuse("the number of components is chosen by the default method only: give k");
+  }
+  if (settings.component_count == 0 &&
+      (settings.largest_component_count < 1 || settings.largest_component_count > 32)) {
+    return refuse("k = auto tries 1 up to at most 32 components");
+  }
+  if (!(settings.second_penalty >= 0.0) || !(settings.third_penalty >= 0.0) ||
+      !std::isfinite(settings.noise_third)) {
+    return refuse("penalties must not be negative, and the third noise moment must be finite");
+  }
+  return std::monostate{};
+}
+
+Solution solve(const MomentState& state, const SolveSettings& settings, const Mixture* last,
+               const PolishDriver* polish) {
+  const auto began = std::chrono::steady_clock::now();
+  Solution solution = Solver(state, settings, last, polish).run();
+  solution.report.solve_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return solution;
+}
+
+}  // namespace mixstream

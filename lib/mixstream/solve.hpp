@@ -1,0 +1,53 @@
+// From a state to a report: the whole way right of the tensor. Sees every stage, never a row of the stream.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mixstream/moments/state.hpp"
+#include "mixstream/refinement/polish_driver.hpp"
+#include "mixstream/refinement/refine.hpp"
+#include "mixstream/report/report.hpp"
+#include "mixstream/settings.hpp"
+
+namespace mixstream {
+
+struct SolveSettings {
+  std::size_t component_count = 2;  ///< k; 0: chosen by the sample's BIC among 1 .. largest_component_count
+  std::size_t largest_component_count = 6;
+  FitMethod method = FitMethod::standard;
+  NoiseModel noise = NoiseModel::shared;
+  std::optional<double> noise_variance;  ///< E[eps^2] where it is known: then noise is NoiseModel::known
+  double noise_third = 0.0;              ///< E[eps^3]; paper only
+  double second_penalty = 1e-5;          ///< c_2, lambda_2 = c_2 / sqrt(n); paper only
+  double third_penalty = 1e-3;           ///< c_3, lambda_3 = c_3 / sqrt(n); paper only
+  bool allow_singular = false;           ///< paper only: the nuclear norm picks where Sigma_p is singular
+  bool guard = true;                     ///< a thin tail bin may stay out of the fit
+  bool polish = true;                    ///< score every row; not for FitMethod::paper
+  int em_starts = 10;                    ///< em only: random starts
+  std::uint64_t seed = 1;                ///< of random starts
+  std::vector<std::string> feature_names;
+
+  friend bool operator==(const SolveSettings&, const SolveSettings&) = default;
+};
+
+/// Refuses contradictory or impossible settings, with what to do.
+Verdict check(const SolveSettings& settings, std::size_t feature_count);
+
+/// What one solve leaves for the next: the start, and the labels.
+struct Solution {
+  Report report;
+  std::optional<Mixture> mixture;     ///< raw coordinates, labels as reported
+  std::optional<RefinedFit> refined;  ///< pilot coordinates
+  RowTable sample;                    ///< pilot coordinates, of the bins that entered
+  std::uint32_t bins = 0;             ///< bit b: magnitude bin b entered
+};
+
+/// Solves. `last`: the mixture (raw) to start from and to take labels from, if any; `polish`: its fit is
+/// reported instead of the refined one where it is the better. Never throws for data; never reports NaN.
+Solution solve(const MomentState& state, const SolveSettings& settings, const Mixture* last,
+               const PolishDriver* polish);
+
+}  // namespace mixstream

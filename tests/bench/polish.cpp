@@ -1,0 +1,83 @@
+// What the polish costs for each row: JSON objects, one a line. The score of each row and its outer product,
+// formed one row at a time, stand beside it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "mixstream/refinement/likelihood.hpp"
+#include "mixstream/refinement/parameters.hpp"
+#include "mixstream/refinement/polish.hpp"
+#include "mixstream/rows/simulation.hpp"
+
+using namespace mixstream;
+
+namespace {
+
+constexpr std::size_t row_count = 1 << 14;
+
+DenseMatrix identity(std::size_t size) {
+  DenseMatrix result{size, size, std::vector<double>(size * size)};
+  for (std::size_t i = 0; i < size; ++i) result(i, i) = 1.0;
+  return result;
+}
+
+/// Least nanoseconds a row over some repetitions.
+template <class Work>
+double nanoseconds_a_row(int repetitions, Work work) {
+  double least = 1e300;
+  for (int i = 0; i < repetitions; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - began;
+    least = std::min(least, taken.count() / static_cast<double>(row_count));
+  }
+  return least;
+}
+
+double row_by_row(const Mixture& anchor, const RowTable& rows, std::vector<double>& information) {
+  const std::size_t size =
+      parameter_count(anchor.component_count(), anchor.feature_count, NoiseModel::shared);
+  std::vector<double> probabilities(anchor.component_count());
+  std::vector<double> score(size);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    sum += row_score(anchor, rows.row(i), NoiseModel::shared, probabilities, score);
+    for (std::size_t p = 0; p < size; ++p) {
+      for (std::size_t q = 0; q <= p; ++q) information[packed_index(p, q)] += score[p] * score[q];
+    }
+  }
+  return sum;
+}
+
+void measure(std::size_t d, std::size_t k) {
+  std::string map = "1";
+  for (std::size_t j = 1; j < d; ++j) map += fmt::format(",t{}", j);
+  Simulation simulation({.map = FeatureMap::parse(map).value(), .component_count = k, .seed = d * 100 + k});
+  const RowTable rows = simulation.table(row_count);
+  const std::size_t size = parameter_count(k, d, NoiseModel::shared);
+  AnchoredPolish polish(simulation.truth(), identity(size), NoiseModel::shared);
+  std::vector<double> information(packed_size(size));
+  double unused = 0.0;
+  const double blocks = nanoseconds_a_row(20, [&] {
+    for (std::size_t i = 0; i < rows.size(); ++i) polish.absorb(rows.row(i));
+  });
+  const double single =
+      nanoseconds_a_row(3, [&] { unused += row_by_row(simulation.truth(), rows, information); });
+  const double move = nanoseconds_a_row(5, [&] { polish.move_anchor(); }) * row_count;
+  fmt::print(
+      "{{\"bench\":\"polish\",\"d\":{},\"k\":{},\"parameters\":{},\"instruction_set\":\"{}\","
+      "\"ns_a_row\":{:.1f},\"row_by_row_ns\":{:.1f},\"ratio\":{:.2f},\"move_anchor_us\":{:.1f}}}\n",
+      d, k, size, name_of(best_instruction_set()), blocks, single, single / blocks, move / 1000.0);
+  if (unused == 1.0) fmt::print("\n");  // keeps the compiler from dropping the work
+}
+
+}  // namespace
+
+int main() {
+  measure(4, 3);
+  measure(8, 4);
+  measure(16, 5);
+}

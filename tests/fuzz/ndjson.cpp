@@ -1,0 +1,12 @@
+// The NDJSON reader. The first two bytes choose settings and the size of the pieces.
+#include "fuzz/rows.hpp"
+
+void fuzz(std::string_view bytes) {
+  if (bytes.size() < 2) return;
+  const auto choice = static_cast<unsigned char>(bytes[0]);
+  mixstream::InputSettings settings;
+  settings.format = mixstream::Format::ndjson;
+  settings.max_line = (choice & 1) != 0 ? 40 : 1 << 20;
+  check_rows(std::string(bytes.substr(2)), settings, (choice & 2) != 0,
+             1 + static_cast<unsigned char>(bytes[1]) % 32);
+}

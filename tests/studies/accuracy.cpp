@@ -1,0 +1,106 @@
+// What the product is worth: one pass of the real estimator, noise unknown, against the full-data maximum
+// likelihood estimate (EM from the truth on all rows). One line a setting; a failure is a coefficient error
+// above 0.3.
+//   accuracy [ROWS [SEEDS [SETTING [FIRST_SEED]]]]
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "mixstream/estimator.hpp"
+#include "mixstream/refinement/em.hpp"
+#include "streams.hpp"
+
+namespace {
+
+using namespace mixstream;
+using namespace studies;
+
+struct Outcomes {
+  std::vector<double> yardstick, refined, polished, j_per_dof, solve_seconds;  // errors, not ratios
+  int failures = 0, failures_called_ok = 0, rejected = 0, not_polished = 0;
+};
+
+EstimatorSettings settings_for(const Setting& setting, const Layout& layout, std::uint64_t seed) {
+  EstimatorSettings settings;
+  settings.state.layout = layout;
+  settings.state.seed = seed;
+  settings.solve.component_count = setting.k;
+  settings.solve.noise = setting.noise();
+  settings.solve.seed = seed;
+  settings.solve.feature_names = FeatureMap::parse(setting.map).value().names();
+  return settings;
+}
+
+void run(const Setting& setting, std::size_t rows, std::uint64_t seed, Outcomes& outcomes) {
+  const Drawn drawn = draw(setting, rows, seed);
+  Estimator estimator = Estimator::create(settings_for(setting, drawn.layout, seed)).value();
+  for (std::size_t i = 0; i < rows; ++i) {
+    estimator.absorb(drawn.rows.row(i));
+    if (estimator.fit_is_due()) estimator.scheduled_fit();
+  }
+  const Report report = estimator.fit();
+  const Solution plain = solve(estimator.state(), estimator.settings().solve, nullptr, nullptr);
+  const double error = law_error(drawn.truth, report.mixture());
+  outcomes.yardstick.push_back(
+      law_error(drawn.truth, fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture));
+  outcomes.refined.push_back(law_error(drawn.truth, plain.report.mixture()));
+  outcomes.polished.push_back(error);
+  outcomes.j_per_dof.push_back(report.moment_test->value / static_cast<double>(report.moment_test->dof));
+  outcomes.solve_seconds.push_back(plain.report.solve_seconds);
+  outcomes.failures += error > 0.3;
+  outcomes.failures_called_ok += error > 0.3 && report.status == FitStatus::ok;
+  outcomes.rejected += report.status != FitStatus::ok;
+  outcomes.not_polished += report.stage != FitStage::polished;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return 0.5 * (values[(values.size() - 1) / 2] + values[values.size() / 2]);
+}
+
+double root_mean_square(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+std::string ratios(const std::vector<double>& errors, const std::vector<double>& yardstick) {
+  std::vector<double> ratio;
+  for (std::size_t i = 0; i < errors.size(); ++i) ratio.push_back(errors[i] / yardstick[i]);
+  return fmt::format("{:5.2f} {:5.2f} {:6.2f}", median(ratio),
+                     root_mean_square(errors) / root_mean_square(yardstick),
+                     *std::ranges::max_element(ratio));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const auto word = [&](int i, const char* otherwise) {
+    return std::string(count > i ? words[i] : otherwise);
+  };
+  const std::size_t rows = std::stoul(word(1, "500000"));
+  const std::size_t seeds = std::stoul(word(2, "20"));
+  const std::string only = word(3, "");
+  const std::uint64_t first_seed = std::stoul(word(4, "70000"));
+  fmt::print("{} rows, {} seeds from {}; error / MLE error: median, rms, maximum\n", rows, seeds, first_seed);
+  fmt::print("{:<12} {:>8}  {:^19} {:^19} {:>8} {:>8} {:>9} {:>8} {:>9}\n", "setting", "MLE", "refined",
+             "polished", "failures", "as ok", "rejected", "unpol.", "solve ms");
+  int wrong = 0;
+  for (const Setting& setting : table_settings()) {
+    if (!only.empty() && setting.name != only) continue;
+    Outcomes outcomes;
+    for (std::size_t s = 0; s < seeds; ++s) run(setting, rows, first_seed + s, outcomes);
+    fmt::print("{:<12} {:8.4f}  {} {} {:8} {:8} {:9} {:8} {:9.1f}\n", setting.name,
+               root_mean_square(outcomes.yardstick), ratios(outcomes.refined, outcomes.yardstick),
+               ratios(outcomes.polished, outcomes.yardstick), outcomes.failures, outcomes.failures_called_ok,
+               outcomes.rejected, outcomes.not_polished, 1e3 * median(outcomes.solve_seconds));
+    std::fflush(stdout);
+    wrong += outcomes.failures_called_ok;
+  }
+  return wrong == 0 ? 0 : 1;
+}

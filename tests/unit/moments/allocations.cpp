@@ -1,0 +1,180 @@
+// Counts allocations: absorb makes none, in any phase; a refusal comes before the first; bytes_needed bounds
+// them all. operator new is replaced here, and malloc with it where no sanitizer stands in the way.
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "mixstream/moments/codec.hpp"
+#include "mixstream/moments/state.hpp"
+#include "support/states.hpp"
+#include "support/streams.hpp"
+
+namespace {
+
+struct Count {
+  std::size_t calls = 0;
+  std::size_t bytes = 0;
+  bool on = false;
+};
+thread_local Count count;
+
+void note(std::size_t bytes) noexcept {
+  if (!count.on) return;
+  ++count.calls;
+  count.bytes += bytes;
+}
+
+/// What `work` allocates, freed or not.
+template <class Work>
+Count allocations_of(Work work) {
+  count = {0, 0, true};
+  work();
+  count.on = false;
+  return count;
+}
+
+void* aligned(std::size_t size, std::size_t alignment) {
+  void* memory = nullptr;
+  note(size);
+  const bool counting = count.on;
+  count.on = false;  // once is enough
+  const int failed = ::posix_memalign(&memory, alignment, size == 0 ? 1 : size);
+  count.on = counting;
+  if (failed != 0) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+  return aligned(size, alignof(std::max_align_t));
+}
+void* operator new[](std::size_t size) {
+  return aligned(size, alignof(std::max_align_t));
+}
+void* operator new(std::size_t size, std::align_val_t line) {
+  return aligned(size, static_cast<std::size_t>(line));
+}
+void* operator new[](std::size_t size, std::align_val_t line) {
+  return aligned(size, static_cast<std::size_t>(line));
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t number, std::size_t size);
+void* __libc_realloc(void* memory, std::size_t size);
+void* malloc(std::size_t size) {
+  note(size);
+  return __libc_malloc(size);
+}
+void* calloc(std::size_t number, std::size_t size) {
+  note(number * size);
+  return __libc_calloc(number, size);
+}
+void* realloc(void* memory, std::size_t size) {
+  note(size);
+  return __libc_realloc(memory, size);
+}
+}
+#endif
+
+using namespace mixstream;
+
+TEST_CASE("the counter counts") {
+  CHECK(allocations_of([] { delete new int(3); }).calls == 1);
+  CHECK(allocations_of([] { AlignedDoubles(100); }).bytes == 800);
+}
+
+TEST_CASE("absorb allocates nothing in any phase, nor after a copy, an assignment, a merge or a decode") {
+  static_assert(noexcept(std::declval<MomentState&>().absorb(std::declval<const Row&>())));
+  for (const states::Phase& phase : states::every_phase()) {
+    CAPTURE(phase.name);
+    MomentState copied = phase.state;
+    Outcome<Snapshot> decoded = decode(encode(phase.state));
+    REQUIRE(decoded);
+    MomentState moved = MomentState(phase.state);
+    for (MomentState* state : {&copied, &decoded.value().state, &moved}) {
+      const Count made = allocations_of([&] {
+        for (std::size_t i = 0; i < phase.more.size(); ++i) state->absorb(phase.more.row(i));
+      });
+      CHECK(made.calls == 0);
+      CHECK(state->row_count() >= phase.more.size());
+    }
+  }
+}
+
+TEST_CASE("refused rows allocate nothing either") {
+  MomentState state = streams::make_state(streams::settings_for(streams::random_stream(0, 1)));
+  const double x[2] = {2.0, 1e60};
+  CHECK(allocations_of([&] {
+          for (int i = 0; i < 100; ++i) state.absorb({{x, static_cast<std::size_t>(i % 3)}, 0.0});
+        }).calls == 0);
+}
+
+TEST_CASE("64 variables are refused under the default budget before anything large is allocated") {
+  StateSettings settings;
+  settings.layout = {63, 0};
+  std::string text;
+  const Count made = allocations_of([&] {
+    const Outcome<MomentState> created = MomentState::create(settings);
+    if (!created) text = created.refusal().text;
+  });
+  CHECK(made.bytes < 2000);  // the text
+  CHECK(text.find("64 variables") != std::string::npos);
+  CHECK(text.find(std::to_string(bytes_needed([&] {
+                                   StateSettings free = settings;
+                                   free.memory_budget = ~0ULL;
+                                   return free;
+                                 }())
+                                     .value())) != std::string::npos);
+}
+
+TEST_CASE("the bytes named bound the bytes taken by a state and its copy") {
+  for (const int features : {1, 2, 5, 9, 14}) {
+    for (const Memory memory : {Memory{}, Memory{Memory::Kind::window_rows, 40.0, 4}}) {
+      for (const std::size_t rows : {std::size_t{1}, std::size_t{500}}) {
+        StateSettings settings;
+        settings.layout = {features, features - 2};
+        settings.memory = memory;
+        settings.reservoir_rows = rows;
+        settings.pilot_rows = rows;
+        const Count made = allocations_of([&] {
+          const MomentState state = streams::make_state(settings);
+          const MomentState copy = state;
+        });
+        const std::uint64_t bound = bytes_needed(settings).value();
+        CAPTURE(features);
+        CAPTURE(rows);
+        CHECK(made.bytes <= bound);
+        CHECK(made.bytes > bound / 4);  // and is no wild guess
+      }
+    }
+  }
+}
