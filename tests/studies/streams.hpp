@@ -72,6 +72,38 @@ inline Drawn draw(const Setting& setting, std::size_t rows, std::uint64_t seed) 
   return {simulation.truth(), simulation.table(rows), layout};
 }
 
+/// Noise of variance 0.1 that is not Gaussian.
+enum class OtherNoise { laplace, student5, skewed, unequal };
+inline constexpr const char* other_noise_names[] = {"laplace", "t5", "skewed", "unequal"};
+
+inline double noise_draw(OtherNoise noise, std::size_t component, Random& random) {
+  const double size = std::sqrt(0.1);
+  const double exponential = -std::log(1.0 - random.uniform());
+  if (noise == OtherNoise::laplace) {
+    return size / std::sqrt(2.0) * exponential * (random.uniform() < 0.5 ? -1.0 : 1.0);
+  }
+  if (noise == OtherNoise::skewed) return size * (exponential - 1.0);
+  if (noise == OtherNoise::unequal) return size * random.normal() * (component == 0 ? 0.5 : 1.3);
+  double squares = 0.0;
+  for (int i = 0; i < 5; ++i) squares += std::pow(random.normal(), 2.0);
+  return size * std::sqrt(3.0 / 5.0) * random.normal() / std::sqrt(squares / 5.0);
+}
+
+/// The same features with responses drawn anew.
+inline Drawn with_noise(Drawn drawn, OtherNoise noise, std::uint64_t seed) {
+  Random random(seed);
+  for (std::size_t i = 0; i < drawn.rows.size(); ++i) {
+    std::size_t h = 0;
+    for (double left = random.uniform(); h + 1 < drawn.truth.component_count(); ++h) {
+      if ((left -= drawn.truth.weights[h]) < 0.0) break;
+    }
+    const std::span<const double> x = drawn.rows.row(i).features;
+    drawn.rows.responses[i] = std::inner_product(x.begin(), x.end(), drawn.truth.law(h).begin(), 0.0) +
+                              noise_draw(noise, h, random);
+  }
+  return drawn;
+}
+
 /// What one pass keeps: pilot from the first rows, tensor, sample.
 struct Kept {
   Pilot pilot;

@@ -45,7 +45,7 @@ TEST_CASE("gross outliers are set aside and counted, and the fit is as good as w
   const auto before = refine(clean.tensor, clean.sample, 2, {}, {});
   REQUIRE(before);
   const double clean_error =
-      coefficient_error(drawn.truth, to_raw(before.value().mixture, drawn.layout, clean.pilot));
+      law_error(drawn.truth, to_raw(before.value().mixture, drawn.layout, clean.pilot));
   std::mt19937 random(82);
   std::uniform_real_distribution<double> size(20.0, 100.0);
   for (std::size_t i = 500; i < drawn.rows.size(); i += 1000) {
@@ -57,7 +57,7 @@ TEST_CASE("gross outliers are set aside and counted, and the fit is as good as w
   CHECK(fit.value().fit.accepted);
   CHECK(fit.value().rows_set_aside >= 45);
   CHECK(fit.value().rows_set_aside <= 50);
-  CHECK(coefficient_error(drawn.truth, to_raw(fit.value().fit.mixture, drawn.layout, clean.pilot)) <
+  CHECK(law_error(drawn.truth, to_raw(fit.value().fit.mixture, drawn.layout, clean.pilot)) <
         2.0 * clean_error + 0.01);
   const auto spoilt = refine(moments_of_bins(moments, 4), sample_of_bins(moments, 4), 2, {}, {});
   CHECK((!spoilt || !spoilt.value().accepted));
