@@ -19,6 +19,7 @@ inline void check_rows(const std::string& bytes, mixstream::InputSettings settin
     selection.keep_lines = with_text;
     return collect(std::move(input), selection);
   };
+  settings.chunk = 256;
   settings.batch_rows = 64;
   const Collected whole = read({});
   std::uint64_t row = 0;
@@ -30,6 +31,7 @@ inline void check_rows(const std::string& bytes, mixstream::InputSettings settin
     require(entry.accepted == entry.fault.empty());
     for (const double value : entry.values) require(std::isfinite(value));
   }
+  settings.chunk = 16;
   settings.batch_rows = 3;
   const Collected pieces = read({piece});
   if (whole.refusal.empty()) {

@@ -58,6 +58,7 @@ std::optional<Compression> compression_of(std::string_view first_bytes, bool no_
 
 /// The same bytes, decompressed while they come if they begin as gzip or zstd; any number of members or
 /// frames. A truncated or damaged one is refused after everything before it was handed out.
-std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source);
+/// chunk: bytes asked of the source at once, at least 16.
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, std::size_t chunk);
 
 }  // namespace mixstream

@@ -75,7 +75,10 @@ class ZstdDecoder final : public Decoder {
 
 class DecompressedSource final : public ByteSource {
  public:
-  explicit DecompressedSource(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
+  DecompressedSource(std::unique_ptr<ByteSource> source, std::size_t chunk)
+      : source_(std::move(source)),
+        capacity_(chunk),
+        buffer_(std::make_unique_for_overwrite<char[]>(chunk)) {}
 
   Outcome<Arrival> read(std::span<char> space) override {
     while (!decided_) {
@@ -104,7 +107,7 @@ class DecompressedSource final : public ByteSource {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
-    auto arrival = source_->read({buffer_.get() + end_, capacity - end_});
+    auto arrival = source_->read({buffer_.get() + end_, capacity_ - end_});
     if (arrival) {
       end_ += arrival.value().bytes;
       source_ended_ = arrival.value().end;
@@ -142,9 +145,9 @@ class DecompressedSource final : public ByteSource {
   }
 
   std::unique_ptr<ByteSource> source_;
+  std::size_t capacity_;
+  std::unique_ptr<char[]> buffer_;
   std::unique_ptr<Decoder> decoder_;
-  static constexpr std::size_t capacity = 1 << 16;
-  std::unique_ptr<char[]> buffer_ = std::make_unique_for_overwrite<char[]>(capacity);
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   bool decided_ = false;
@@ -167,8 +170,8 @@ std::optional<Compression> compression_of(std::string_view first_bytes, bool no_
   return Compression::none;
 }
 
-std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source) {
-  return std::make_unique<DecompressedSource>(std::move(source));
+std::unique_ptr<ByteSource> decompressed(std::unique_ptr<ByteSource> source, std::size_t chunk) {
+  return std::make_unique<DecompressedSource>(std::move(source), chunk);
 }
 
 }  // namespace mixstream

@@ -46,8 +46,8 @@ Verdict check(const InputSettings& settings) {
 /// Reads the head from a source whose first byte has the given offset.
 Outcome<Opened> open_source(std::unique_ptr<ByteSource> source, std::uint64_t offset,
                             InputSettings settings) {
-  const bool text = !is_raw(settings.format);
-  Opened opened{std::move(settings), {}, Window(std::move(source), offset, text)};
+  Window window(std::move(source), offset, !is_raw(settings.format), settings.chunk);
+  Opened opened{std::move(settings), {}, std::move(window)};
   auto head = read_head(opened.window, opened.settings);
   if (!head) return head.refusal();
   opened.head = std::move(head).value();
@@ -69,7 +69,7 @@ Verdict move_to_range(Opened& opened, const std::string& path) {
   }
   auto source = open_bytes(path, {begin, true, opened.settings.wake_descriptor});
   if (!source) return source.refusal();
-  opened.window = Window(std::move(source).value(), begin, !raw);
+  opened.window = Window(std::move(source).value(), begin, !raw, opened.settings.chunk);
   opened.inside_line = !raw;
   opened.head.line = 0;
   return std::monostate{};
@@ -119,7 +119,8 @@ Outcome<Input> open_input(std::unique_ptr<ByteSource> source, InputSettings sett
   if (settings.range != ByteRange{}) {
     return Refusal{Reason::bad_settings, "only a file can be read in parts"};
   }
-  auto opened = open_source(decompressed(std::move(source)), 0, std::move(settings));
+  auto plain = decompressed(std::move(source), settings.chunk);
+  auto opened = open_source(std::move(plain), 0, std::move(settings));
   if (!opened) return opened.refusal();
   return Input(std::make_unique<Opened>(std::move(opened).value()));
 }

@@ -36,6 +36,7 @@ struct InputSettings {
   std::size_t raw_width = 0;       ///< numbers per raw row (f64, f32), named c1, c2, ...
   std::size_t max_line = 1 << 20;  ///< bytes; a longer line is refused
   std::size_t batch_rows = 1024;   ///< most rows of one batch
+  std::size_t chunk = 1 << 17;     ///< bytes asked of the input at once; memory is a few of them
   ByteRange range{};               ///< part of a seekable, uncompressed file
   int wake_descriptor = -1;        ///< a waiting next() returns without rows when it is readable
   bool (*on_wake)() = nullptr;     ///< asked when the wait for the first row is interrupted: true waits on

@@ -5,8 +5,10 @@
 
 namespace mixstream {
 
-Window::Window(std::unique_ptr<ByteSource> source, std::uint64_t offset, bool text)
+Window::Window(std::unique_ptr<ByteSource> source, std::uint64_t offset, bool text, std::size_t chunk)
     : source_(std::move(source)),
+      chunk_(chunk),
+      capacity_(chunk),
       buffer_(std::make_unique_for_overwrite<char[]>(capacity_ + padding)),
       offset_(offset),
       text_(text) {}
@@ -25,7 +27,7 @@ Outcome<Arrival> Window::more() {
 
 void Window::make_room() {
   const std::size_t unread = size();
-  if (capacity_ - unread < chunk / 2) {
+  if (capacity_ - unread < chunk_ / 2) {
     auto larger = std::make_unique_for_overwrite<char[]>(2 * capacity_ + padding);
     std::memcpy(larger.get(), begin(), unread);
     buffer_ = std::move(larger);

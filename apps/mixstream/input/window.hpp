@@ -13,8 +13,9 @@ class Window {
   /// Readable bytes behind end(): enough for SIMD loads and for simdjson.
   static constexpr std::size_t padding = 64;
 
-  /// offset: of the source's first byte in the file. text: a last line without newline gets one.
-  Window(std::unique_ptr<ByteSource> source, std::uint64_t offset, bool text);
+  /// offset: of the source's first byte in the file. text: a last line without newline gets one. chunk: bytes
+  /// asked for at once.
+  Window(std::unique_ptr<ByteSource> source, std::uint64_t offset, bool text, std::size_t chunk);
 
   const char* begin() const noexcept { return buffer_.get() + begin_; }
   const char* end() const noexcept { return buffer_.get() + end_; }
@@ -37,10 +38,9 @@ class Window {
  private:
   void make_room();
 
-  static constexpr std::size_t chunk = 1 << 17;
-
   std::unique_ptr<ByteSource> source_;
-  std::size_t capacity_ = chunk;
+  std::size_t chunk_;
+  std::size_t capacity_;
   std::unique_ptr<char[]> buffer_;  // capacity_ and the padding; not cleared, for most inputs are small
   std::size_t begin_ = 0;
   std::size_t end_ = 0;

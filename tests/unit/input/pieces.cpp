@@ -91,6 +91,7 @@ TEST_CASE("random text gives the same rows in random pieces and random batches")
     settings.max_line = 1 + random() % 30;
     const Collected whole = collect(bytes, settings, {.numbers = {"b"}, .text = "a", .keep_lines = true});
     settings.batch_rows = 1 + random() % 4;
+    settings.chunk = 16 + random() % 40;
     std::vector<std::size_t> pieces;
     for (int i = 0; i < 20; ++i) pieces.push_back(1 + random() % 5);
     CAPTURE(bytes);
