@@ -9,6 +9,7 @@
 
 #include "machine.hpp"
 #include "measure.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/monomials/kernel.hpp"
 #include "rivals.hpp"
 
@@ -89,26 +90,45 @@ void compare(int variables) {
   std::fflush(stdout);
 }
 
-/// Average and 99th percentile of one call. One call in block_rows closes a block: at 64 rows that is 1.6%,
-/// so the 99th percentile is the cost of a flush.
-void time_single_rows(int variables) {
-  constexpr std::size_t count = 64 * 4096;
+/// Average and 99th percentile of one call of absorb(r), r < count. One call in block_rows closes a block: at
+/// 64 rows that is 1.6%, so the 99th percentile is the cost of a flush.
+template <class Absorb>
+void time_single_rows(const char* name, int variables, std::size_t count, Absorb absorb) {
   using Clock = std::chrono::steady_clock;
-  KernelMoments kernel(variables);
-  const Rows rows = random_rows(variables, count);
-  const double average = bench::best_seconds({[&] { kernel.absorb(rows, count); }})[0] / count;
+  const auto absorb_all = [&] {
+    for (std::size_t r = 0; r < count; ++r) absorb(r);
+  };
+  const double average = bench::best_seconds({absorb_all})[0] / static_cast<double>(count);
   std::vector<double> nanoseconds(count);
   for (std::size_t r = 0; r < count; ++r) {
     const auto start = Clock::now();
-    kernel.absorb(rows.row(r));
+    absorb(r);
     nanoseconds[r] = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
   }
   std::sort(nanoseconds.begin(), nanoseconds.end());
-  fmt::print(R"({{"benchmark":"one row: append, flush when full","m":{},"average_ns":{:.2f},)"
+  fmt::print(R"({{"benchmark":"{}","m":{},"average_ns":{:.2f},)"
              R"("median_ns_with_clock":{:.0f},"p99_ns_with_clock":{:.0f},"p999_ns_with_clock":{:.0f}}})"
              "\n",
-             variables, average * 1e9, nanoseconds[count / 2], nanoseconds[count / 100 * 99],
+             name, variables, average * 1e9, nanoseconds[count / 2], nanoseconds[count / 100 * 99],
              nanoseconds[count / 1000 * 999]);
+}
+
+/// One row at a time: the kernel alone, and the whole state (checks, pilot, bins, counts and sample too).
+void time_single_rows(int variables) {
+  constexpr std::size_t count = 64 * 4096;
+  const Rows rows = random_rows(variables, count);
+  KernelMoments kernel(variables);
+  time_single_rows("one row: append, flush when full", variables, count,
+                   [&](std::size_t r) { kernel.absorb(rows.row(r)); });
+  mixstream::StateSettings settings;
+  settings.layout = {variables - 1, 0};
+  mixstream::Outcome<mixstream::MomentState> created = mixstream::MomentState::create(settings);
+  if (!created) return;
+  mixstream::MomentState& state = created.value();
+  const auto d = static_cast<std::size_t>(variables - 1);
+  time_single_rows("one row: MomentState::absorb", variables, count, [&](std::size_t r) {
+    state.absorb({{rows.row(r), d}, rows.row(r)[d]});
+  });
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ MomentState::MomentState(const StateSettings& settings)
       first_block_(settings.pilot_rows, static_cast<std::size_t>(settings.layout.feature_count)),
       pilot_(Pilot::identity(settings.layout.variables())),
       inverse_scale_(pilot_.scale),
-      feature_of_variable_(pilot_.scale.size()),
+      features_before_constant_(static_cast<std::size_t>(
+          settings.layout.has_constant() ? settings.layout.constant_feature : settings.layout.feature_count)),
       forgetting_(settings.memory.forgets() ? settings.memory.length : 0.0),
       source_hash_(source_hash(settings.seed, source_)),
       rows_of_a_pane_(rows_of_a_pane(settings.memory)),
@@ -99,9 +100,6 @@ MomentState::MomentState(const StateSettings& settings)
       variables_(pilot_.scale.size(), 1.0),
       scratch_(settings.pilot_rows) {
   const auto d = static_cast<std::size_t>(settings.layout.feature_count);
-  for (std::size_t f = 0; f < d; ++f) {
-    feature_of_variable_[static_cast<std::size_t>(settings.layout.variable_of(static_cast<int>(f)))] = f;
-  }
   panes_.reserve(pane_count(settings.memory));
   while (panes_.size() < pane_count(settings.memory))
     panes_.emplace_back(*kernel_, settings.reservoir_rows, d);
@@ -207,15 +205,29 @@ void MomentState::use_pilot() noexcept {
   pilot_fixed_ = true;
 }
 
+/// z of a row in pilot coordinates, into variables_; returns the largest size in it. Variables follow the
+/// features in their order, the constant left out.
+double MomentState::transform(const Row& row) noexcept {
+  const double* shift = pilot_.shift.data();
+  const double* inverse_scale = inverse_scale_.data();
+  double* z = variables_.data();
+  double largest = 0.0;
+  const auto put = [&](std::size_t variable, double value) {
+    z[variable] = (value - shift[variable]) * inverse_scale[variable];
+    largest = std::max(largest, std::abs(z[variable]));
+  };
+  const std::size_t d = row.features.size();
+  const double* x = row.features.data();
+  std::size_t f = 0;
+  for (; f < features_before_constant_; ++f) put(f + 1, x[f]);
+  for (++f; f < d; ++f) put(f, x[f]);
+  put(variables_.size() - 1, row.response);
+  return largest;
+}
+
 /// Puts a sound row into its bin and offers it to the sample.
 RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
-  const std::size_t response = variables_.size() - 1;
-  double largest = 0.0;
-  for (std::size_t j = 1; j <= response; ++j) {
-    const double value = j == response ? row.response : row.features[feature_of_variable_[j]];
-    variables_[j] = (value - pilot_.shift[j]) * inverse_scale_[j];
-    largest = std::max(largest, std::abs(variables_[j]));
-  }
+  const double largest = transform(row);
   if (largest > largest_variable) return RowVerdict::too_large;
   double weight = row.weight;
   switch (settings_.memory.kind) {

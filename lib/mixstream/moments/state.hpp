@@ -111,6 +111,7 @@ class MomentState {
   RowVerdict keep(const Row& row, std::uint64_t hash) noexcept;
   RowVerdict end_first_block() noexcept;
   void use_pilot() noexcept;
+  double transform(const Row& row) noexcept;
   RowVerdict file(const Row& row, std::uint64_t hash) noexcept;
   double growth_at(double clock) noexcept;
   void make_room_in_window() noexcept;
@@ -133,8 +134,8 @@ class MomentState {
   std::vector<Pane> panes_;
   Pilot pilot_;
   bool pilot_fixed_ = false;
-  std::vector<double> inverse_scale_;             // 1 / pilot_.scale
-  std::vector<std::size_t> feature_of_variable_;  // for variables 1 .. m - 2
+  std::vector<double> inverse_scale_;     // 1 / pilot_.scale
+  std::size_t features_before_constant_;  // all of them where there is none
   Forgetting forgetting_;
   VerdictCounts verdicts_{};
   std::uint64_t source_ = 0;

@@ -1,7 +1,7 @@
 #include "mixstream/monomials/kernel.hpp"
 
-#include <stdexcept>
 #include <cstdlib>
+#include <stdexcept>
 
 namespace mixstream {
 namespace {

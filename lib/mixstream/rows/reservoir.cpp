@@ -26,7 +26,7 @@ Reservoir::Reservoir(std::size_t capacity, std::size_t feature_count)
 }
 
 void Reservoir::insert(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept {
-  push({-std::log1p(-unit(hash)) / weight, hash, weight, 0, bin}, row.features, row.response);
+  push({exponential(hash) / weight, hash, weight, 0, bin}, row.features, row.response);
 }
 
 void Reservoir::push(Entry entry, std::span<const double> features, double response) noexcept {
@@ -94,8 +94,9 @@ Sample Reservoir::sample(double unit_weight) const {
 }
 
 bool Reservoir::restore(const Entry& entry, std::span<const double> values) noexcept {
+  const double drawn = exponential(entry.hash);  // key x weight, whatever both were multiplied by since
   const bool valid = held_ <= capacity_ && values.size() == feature_count_ + 1 && entry.key > 0.0 &&
-                     entry.key <= largest_key && entry.weight > 0.0 && entry.weight <= 1.0 / smallest_weight;
+                     entry.key <= largest_key && std::abs(entry.key * entry.weight - drawn) <= 1e-6 * drawn;
   if (valid) push(entry, values.first(feature_count_), values.back());
   return valid;
 }

@@ -6,6 +6,7 @@
 // more than R is kept: its key is the threshold tau, and P(row i is in the sample) = 1 - exp(-w_i tau).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -85,6 +86,7 @@ class Reservoir {
   static double unit(std::uint64_t hash) noexcept {  // in (0, 1)
     return (static_cast<double>(hash >> 11) + 0.5) * 0x1p-53;
   }
+  static double exponential(std::uint64_t hash) noexcept { return -std::log1p(-unit(hash)); }  // E
   void insert(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept;
   void push(Entry entry, std::span<const double> features, double response) noexcept;
   void drop_largest() noexcept;

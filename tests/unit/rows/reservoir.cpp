@@ -184,14 +184,24 @@ TEST_CASE("a part of the rows vanishes while the others stay whole") {
 }
 
 TEST_CASE("an entry that no row could have made is not restored") {
-  Reservoir reservoir(1, 1);
   const double values[2] = {1.0, 2.0};
-  CHECK_FALSE(reservoir.restore({0.0, 1, 1.0, 0, 0}, values));
-  CHECK_FALSE(reservoir.restore({1e300, 1, 1.0, 0, 0}, values));
-  CHECK_FALSE(reservoir.restore({1.0, 1, 0.0, 0, 0}, values));
-  CHECK_FALSE(reservoir.restore({1.0, 1, std::nan(""), 0, 0}, values));
-  CHECK_FALSE(reservoir.restore({1.0, 1, 1.0, 0, 0}, {values, 1}));
-  CHECK(reservoir.restore({1.0, 1, 1.0, 0, 0}, values));
-  CHECK(reservoir.restore({2.0, 2, 1.0, 0, 0}, values));
-  CHECK_FALSE(reservoir.restore({3.0, 3, 1.0, 0, 0}, values));  // no room
+  Reservoir made = sampled({1.0, 3.0, 0.5}, 4, 3);
+  const Reservoir::Entry good = made.entries()[0];
+  Reservoir reservoir(1, 1);
+  const auto refuses = [&](auto change) {
+    Reservoir::Entry entry = good;
+    change(entry);
+    CHECK_FALSE(reservoir.restore(entry, values));
+  };
+  refuses([](Reservoir::Entry& e) { e.key = 0.0; });
+  refuses([](Reservoir::Entry& e) { e.key *= 0x1p1000; });
+  refuses([](Reservoir::Entry& e) { e.key *= 1.001; });
+  refuses([](Reservoir::Entry& e) { e.weight = 0.0; });
+  refuses([](Reservoir::Entry& e) { e.weight = std::nan(""); });
+  refuses([](Reservoir::Entry& e) { e.weight = -e.weight; });
+  refuses([](Reservoir::Entry& e) { e.hash ^= 1ULL << 60; });
+  CHECK_FALSE(reservoir.restore(good, {values, 1}));
+  CHECK(reservoir.restore(good, values));
+  CHECK(reservoir.restore(made.entries()[1], values));
+  CHECK_FALSE(reservoir.restore(made.entries()[2], values));  // no room
 }
