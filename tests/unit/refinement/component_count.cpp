@@ -10,7 +10,7 @@ using namespace studies;
 TEST_CASE("BIC on the sample finds the number of laws, and J sees too few") {
   for (const std::size_t k : {1, 2, 3}) {
     CAPTURE(k);
-    const Drawn drawn = draw({"square", "1,u,v,u^2*v^2", k}, 30000, 60 + k);
+    const Drawn drawn = draw({"square", "1,u,v,u^2*v^2", k}, 30000, 80 + k);
     const Kept kept = keep(drawn, 2500);
     const auto choice = choose_component_count(kept.tensor, kept.sample, {.largest = 5});
     REQUIRE(choice);

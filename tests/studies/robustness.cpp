@@ -1,0 +1,204 @@
+// What the whole estimator says when something is wrong, and that it keeps silent when nothing is.
+//   robustness verdict  [SEEDS [ROWS]]  right models: how often the verdict rejects, and J against chi-square
+//   robustness outliers [SEEDS [ROWS]]  0.1% of rows 20 to 100 standard deviations of y away
+//   robustness drift    [SEEDS]         laws that change at row 300,000 of 500,000, and laws that do not
+// Exits 1 when a claim of docs/benchmarks.md does not hold.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "mixstream/estimator.hpp"
+#include "streams.hpp"
+
+namespace {
+
+using namespace mixstream;
+using namespace studies;
+
+constexpr std::uint64_t first_seed = 81000;
+
+Estimator estimator_for(const Setting& setting, const Layout& layout, std::uint64_t seed) {
+  EstimatorSettings settings;
+  settings.state.layout = layout;
+  settings.state.seed = seed;
+  settings.solve.component_count = setting.k;
+  settings.solve.noise = setting.noise();
+  settings.solve.seed = seed;
+  settings.solve.feature_names = FeatureMap::parse(setting.map).value().names();
+  return Estimator::create(settings).value();
+}
+
+void absorb_all(Estimator& estimator, const RowTable& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    estimator.absorb(rows.row(i));
+    if (estimator.fit_is_due()) estimator.scheduled_fit();
+  }
+}
+
+std::vector<Setting> chosen_settings() {
+  std::vector<Setting> chosen;
+  for (const Setting& setting : table_settings()) {
+    for (const char* name : {"b1d4 k2", "b2d4 k3", "line k2", "gauss5 k3"}) {
+      if (setting.name == name) chosen.push_back(setting);
+    }
+  }
+  return chosen;
+}
+
+/// P(D > d) of Kolmogorov and Smirnov for p-values that should be uniform.
+double uniformity(std::vector<double> p_values) {
+  std::ranges::sort(p_values);
+  const auto n = static_cast<double>(p_values.size());
+  double distance = 0.0;
+  for (std::size_t i = 0; i < p_values.size(); ++i) {
+    const auto rank = static_cast<double>(i);
+    distance = std::max({distance, (rank + 1.0) / n - p_values[i], p_values[i] - rank / n});
+  }
+  const double scaled = (std::sqrt(n) + 0.12 + 0.11 / std::sqrt(n)) * distance;
+  double p = 0.0;
+  for (int j = 1; j < 100; ++j) p += (j % 2 == 1 ? 2.0 : -2.0) * std::exp(-2.0 * j * j * scaled * scaled);
+  return std::clamp(p, 0.0, 1.0);
+}
+
+int verdicts(std::size_t seeds, std::size_t rows) {
+  int broken = 0;
+  fmt::print("{:<12} {:>6} {:>9} {:>10} {:>12}\n", "setting", "seeds", "rejected", "J/dof", "KS p of J");
+  for (const Setting& setting : chosen_settings()) {
+    int rejected = 0;
+    double ratio = 0.0;
+    std::vector<double> p_values;
+    for (std::size_t s = 0; s < seeds; ++s) {
+      const Drawn drawn = draw(setting, rows, first_seed + s);
+      Estimator estimator = estimator_for(setting, drawn.layout, first_seed + s);
+      absorb_all(estimator, drawn.rows);
+      const Report report = estimator.fit();
+      rejected += report.status != FitStatus::ok;
+      ratio += report.moment_test->value / static_cast<double>(report.moment_test->dof) /
+               static_cast<double>(seeds);
+      p_values.push_back(report.moment_test->p_value);
+    }
+    const bool bounded = !setting.normal_columns;
+    const double uniform = uniformity(p_values);
+    fmt::print("{:<12} {:6} {:9} {:10.3f} {:>12}\n", setting.name, seeds, rejected, ratio,
+               bounded ? fmt::format("{:.3f}", uniform) : "-");
+    std::fflush(stdout);
+    broken += static_cast<double>(rejected) > 0.02 * static_cast<double>(seeds);
+    broken += bounded && uniform <= 0.01;
+  }
+  return broken;
+}
+
+double spread_of(const RowTable& rows) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const double y : rows.responses) {
+    sum += y;
+    squares += y * y;
+  }
+  const auto n = static_cast<double>(rows.size());
+  return std::sqrt(squares / n - sum * sum / n / n);
+}
+
+int outliers(std::size_t seeds, std::size_t rows) {
+  int broken = 0;
+  fmt::print("{:<12} {:>12} {:>14} {:>12} {:>10} {:>8} {:>6}\n", "setting", "clean error", "with outliers",
+             "worst ratio", "set aside", "of", "not ok");
+  for (const Setting& setting : chosen_settings()) {
+    std::vector<double> clean, dirty;
+    std::uint64_t set_aside = 0, planted = 0;
+    double worst = 0.0;
+    int not_ok = 0;
+    for (std::size_t s = 0; s < seeds; ++s) {
+      Drawn drawn = draw(setting, rows, first_seed + s);
+      Estimator before = estimator_for(setting, drawn.layout, s);
+      absorb_all(before, drawn.rows);
+      Random random(first_seed + 500 + s);
+      const double spread = spread_of(drawn.rows);
+      for (double& y : drawn.rows.responses) {
+        if (random.uniform() >= 0.001) continue;
+        y += (random.uniform() < 0.5 ? -1.0 : 1.0) * random.uniform(20.0, 100.0) * spread;
+        ++planted;
+      }
+      Estimator after = estimator_for(setting, drawn.layout, s);
+      absorb_all(after, drawn.rows);
+      const Report report = after.fit();
+      clean.push_back(law_error(drawn.truth, before.fit().mixture()));
+      dirty.push_back(law_error(drawn.truth, report.mixture()));
+      worst = std::max(worst, dirty.back() / clean.back());
+      set_aside += report.set_aside;
+      not_ok += report.status != FitStatus::ok;
+    }
+    std::ranges::sort(clean);
+    std::ranges::sort(dirty);
+    const double ratio = dirty[seeds / 2] / clean[seeds / 2];
+    fmt::print("{:<12} {:12.4f} {:14.4f} {:12.2f} {:10} {:8} {:6}\n", setting.name, clean[seeds / 2],
+               dirty[seeds / 2], worst, set_aside, planted, not_ok);
+    std::fflush(stdout);
+    broken += ratio > 2.0;
+  }
+  return broken;
+}
+
+/// The row of the first drift event, or 0. `change`: row at which new laws are drawn; 0: never.
+std::uint64_t first_event(const Setting& setting, std::uint64_t seed, std::size_t change, std::size_t rows) {
+  Simulation simulation({.map = FeatureMap::parse(setting.map).value(),
+                         .component_count = setting.k,
+                         .weights = setting.weights,
+                         .noise_variances = setting.noise_variances,
+                         .normal_columns = setting.normal_columns,
+                         .seed = seed});
+  const FeatureMap map = FeatureMap::parse(setting.map).value();
+  Estimator estimator =
+      estimator_for(setting, {static_cast<int>(map.feature_count()), map.constant_feature()}, seed);
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (change > 0 && i == change) {
+      Mixture truth = simulation.truth();
+      Random random(seed + 1);
+      for (double& coefficient : truth.coefficients) coefficient = random.normal();
+      simulation.set_truth(truth);
+    }
+    estimator.absorb(simulation.next());
+    if (estimator.fit_is_due()) estimator.scheduled_fit();
+    if (!estimator.drift().empty()) return estimator.drift().front().row;
+  }
+  return 0;
+}
+
+int drifts(std::size_t seeds) {
+  int broken = 0;
+  fmt::print("{:<12} {:>14} {:>14} {:>16} {:>12}\n", "setting", "seen in time", "latest (rows)",
+             "before change", "false alarms");
+  for (const Setting& setting : chosen_settings()) {
+    int seen = 0, early = 0, alarms = 0;
+    std::uint64_t latest = 0;
+    for (std::size_t s = 0; s < seeds; ++s) {
+      const std::uint64_t row = first_event(setting, first_seed + s, 300000, 330000);
+      early += row > 0 && row <= 300000;
+      seen += row > 300000 && row <= 320000;
+      if (row > 300000) latest = std::max(latest, row - 300000);
+      alarms += first_event(setting, first_seed + 1000 + s, 0, 500000) > 0;
+    }
+    fmt::print("{:<12} {:>8} of {:2} {:14} {:16} {:>6} of {:2}\n", setting.name, seen, seeds, latest, early,
+               alarms, seeds);
+    std::fflush(stdout);
+    broken += early + alarms + (static_cast<int>(seeds) - seen - early);
+  }
+  return broken;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string what = count > 1 ? words[1] : "";
+  const auto number = [&](int i, std::size_t otherwise) {
+    return count > i ? std::stoul(words[i]) : otherwise;
+  };
+  if (what == "verdict") return verdicts(number(2, 200), number(3, 100000)) == 0 ? 0 : 1;
+  if (what == "outliers") return outliers(number(2, 20), number(3, 500000)) == 0 ? 0 : 1;
+  if (what == "drift") return drifts(number(2, 50)) == 0 ? 0 : 1;
+  fmt::print(stderr, "robustness verdict|outliers|drift [SEEDS [ROWS]]\n");
+  return 2;
+}
