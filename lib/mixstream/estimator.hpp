@@ -79,6 +79,7 @@ class Estimator {
   static Outcome<Estimator> decode(std::span<const std::byte> bytes, const EstimatorSettings& settings);
 
  private:
+  friend class SensorLoop;  // an estimator in two halves, one for each thread
   Estimator(const EstimatorSettings& settings, MomentState state);
   bool polishes() const noexcept;
   void fade_polish(double clock) noexcept;
