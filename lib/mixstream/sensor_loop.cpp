@@ -48,6 +48,7 @@ struct SensorLoop::Core {
 
   // The solver thread's.
   alignas(64) Estimator total;
+  bool taken = false;  // the exchange's interval stands in the total
   std::unique_ptr<Fiber> fiber;
   std::optional<Report> fiber_report;
 
@@ -70,6 +71,8 @@ struct SensorLoop::Core {
   bool due() const noexcept;
   void receive() noexcept;
   void hand_over() noexcept;
+  Report solve();
+  void give_back();
 };
 
 bool SensorLoop::Core::due() const noexcept {
@@ -186,22 +189,16 @@ const Estimator& SensorLoop::total() const noexcept {
 
 bool SensorLoop::try_snapshot() noexcept {
   Core& core = *core_;
-  if (core.owner.load(std::memory_order_acquire) != Owner::solver) return false;
+  if (core.taken || core.owner.load(std::memory_order_acquire) != Owner::solver) return false;
+  core.taken = true;
   core.total.state_.append(core.exchange.interval);
   std::swap(core.total.polish_, core.exchange.polish);
   std::swap(core.total.drift_, core.exchange.drift);
   return true;
 }
 
-std::optional<Report> SensorLoop::refit() {
-  if (!try_snapshot()) return {};
-  return solve_and_give_back();
-}
-
-Report SensorLoop::solve_and_give_back() {
-  Core& core = *core_;
-  Estimator& total = core.total;
-  Exchange& exchange = core.exchange;
+/// Solves, and notes for the loop what has changed.
+Report SensorLoop::Core::solve() {
   const bool had_polish = total.polish_ && total.polish_->polish() != nullptr;
   const std::uint64_t resets = total.polish_ ? total.polish_->resets() : 0;
   Report report = total.scheduled_fit();
@@ -209,19 +206,34 @@ Report SensorLoop::solve_and_give_back() {
   exchange.polish_is_new = has_polish && (!had_polish || total.polish_->resets() != resets);
   exchange.schedule_is_new = true;
   exchange.next_every = total.next_every_;
-  exchange.polish = total.polish_;
   exchange.fit_is_new = report.status == FitStatus::ok && total.last_fit_.has_value();
   if (exchange.fit_is_new) exchange.fit = *total.last_fit_;
-  exchange.interval.prepare_interval(total.state_);
-  core.owner.store(Owner::loop, std::memory_order_release);
   return report;
+}
+
+void SensorLoop::Core::give_back() {
+  exchange.polish = total.polish_;  // the news, or room for the next copy
+  exchange.interval.prepare_interval(total.state_);
+  taken = false;
+  owner.store(Owner::loop, std::memory_order_release);
+}
+
+std::optional<Report> SensorLoop::refit() {
+  if (!core_->taken && !try_snapshot()) return {};
+  Report report = core_->solve();
+  core_->give_back();
+  return report;
+}
+
+void SensorLoop::release_snapshot() {
+  if (core_->taken) core_->give_back();
 }
 
 std::optional<Report> SensorLoop::refit_step(std::chrono::nanoseconds budget) {
   Core& core = *core_;
   if (!core.fiber) core.fiber = std::make_unique<Fiber>(core.stack_bytes);
   if (!core.fiber->running()) {
-    if (core.owner.load(std::memory_order_acquire) != Owner::solver) return {};
+    if (core.owner.load(std::memory_order_acquire) != Owner::solver) return {};  // nothing to do
     core.fiber->begin([this] { core_->fiber_report = refit(); });
   }
   if (!core.fiber->run(budget)) return {};
@@ -232,16 +244,21 @@ bool SensorLoop::refit_is_under_way() const noexcept {
   return core_->fiber && core_->fiber->running();
 }
 
-Estimator SensorLoop::finish() && {
-  Core& core = *core_;
-  if (core.owner.load(std::memory_order_acquire) == Owner::solver)
-    try_snapshot();
-  else if (!core.exchange_at_hand)
-    core.receive();
-  core.total.state_.append(core.front.state_);
-  core.total.polish_ = std::move(core.front.polish_);
-  core.total.drift_ = std::move(core.front.drift_);
-  return std::move(core.total);
+Estimator SensorLoop::whole() const {
+  const Core& core = *core_;
+  Estimator all = core.total;
+  const bool with_solver = core.owner.load(std::memory_order_acquire) == Owner::solver;
+  if (with_solver && !core.taken) {
+    MomentState interval = core.exchange.interval;
+    all.state_.append(interval);
+  }
+  MomentState interval = core.front.state_;
+  all.state_.append(interval);
+  const bool not_received = !with_solver && !core.exchange_at_hand && core.exchange.polish_is_new;
+  all.polish_ = not_received ? core.exchange.polish : core.front.polish_;
+  all.drift_ = core.front.drift_;
+  if (!all.last_fit_ && core.fit.component_count() > 0) all.last_fit_ = core.fit;
+  return all;
 }
 
 }  // namespace mixstream

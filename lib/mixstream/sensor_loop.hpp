@@ -83,8 +83,10 @@ class SensorLoop {
   bool try_snapshot() noexcept;
   /// All rows taken so far, as one estimator: to solve, to save, to merge elsewhere.
   const Estimator& total() const noexcept;
-  /// try_snapshot, and if there was something: solve and give the fit back. A fit whose status is not ok is
-  /// reported but does not replace the last one.
+  /// Gives an emptied interval back without solving, after a snapshot that was only to be saved or sent.
+  void release_snapshot();
+  /// try_snapshot, unless one was taken, and if there was something: solve and give the fit back. A fit whose
+  /// status is not ok is reported but does not replace the last one.
   std::optional<Report> refit();
 
   // ---- One thread for both. ----
@@ -97,14 +99,12 @@ class SensorLoop {
 
   // ---- When both threads have stopped. ----
 
-  /// Everything absorbed, as one estimator, to save or to merge. The loop is empty afterwards and must not be
-  /// used.
-  Estimator finish() &&;
+  /// Everything absorbed, as one estimator: to save, to merge, to resume. Allocates a copy.
+  Estimator whole() const;
 
  private:
   struct Core;
   explicit SensorLoop(std::unique_ptr<Core> core) noexcept;
-  Report solve_and_give_back();
 
   std::unique_ptr<Core> core_;
 };
