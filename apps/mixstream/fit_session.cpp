@@ -84,7 +84,8 @@ bool FitSession::absorb_row(Estimator& estimator, std::string_view group, std::s
   ++rows_;
   if (!estimator.fit_is_due()) {
     const std::uint64_t rows = estimator.state().row_count();
-    const bool look = keeps_history_ && accepted && plan_.group.empty() && rows >= first_look;
+    const bool look =
+        keeps_history_ && accepted && settings_.every == 0 && plan_.group.empty() && rows >= first_look;
     if (look && std::has_single_bit(rows)) remember(estimator.fit());
     return true;
   }

@@ -54,7 +54,11 @@ Json point_json(const HistoryPoint& point) {
     one["weight_se"] = component.weight_error ? rounded(*component.weight_error) : Json(nullptr);
     one["coefficients"] = rounded(component.coefficients);
     one["coefficients_se"] = rounded(component.coefficient_errors);
-    one["noise_sd"] = rounded(std::sqrt(component.noise_variance));
+    const double deviation = std::sqrt(component.noise_variance);
+    one["noise_sd"] = rounded(deviation);
+    one["noise_sd_se"] = component.noise_variance_error && deviation > 0.0
+                             ? rounded(*component.noise_variance_error / (2.0 * deviation))
+                             : Json(nullptr);
     json["components"].push_back(std::move(one));
   }
   return json;

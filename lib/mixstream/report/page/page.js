@@ -16,6 +16,7 @@ const mixstreamPage = (() => {
 
   const grouped = (number) => Math.round(number).toLocaleString("en-US");
   const minus = (text) => text.replace("-", "\u2212");
+  const brief = (value) => plain(Number(value.toPrecision(value >= 100 ? 3 : 2)));
   const share = (part) => `${Number((100 * part).toPrecision(2))} %`;
   const counted = (number, one, many = one + "s") => `${grouped(number)} ${number === 1 ? one : many}`;
   const listed = (items) => (items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items[items.length - 1]}`);
@@ -48,11 +49,11 @@ const mixstreamPage = (() => {
   const forms = ["M1 5a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M1.3 1.3h7.4v7.4h-7.4z", "M5 .8 9.4 8.6H.6z", "M5 .4 9.6 5 5 9.6.4 5z"];
   const mark = (law) => make("svg", { class: "mark", viewBox: "0 0 10 10", "aria-hidden": "true" },
     make("path", { d: forms[law % 4], fill: `var(--law-${law % 8})` }));
-  const lawName = (law) => `law ${law + 1}`;
+  const lawName = (law) => (law < 0 ? "all laws" : `law ${law + 1}`);
 
-  function table(caption, head, rows, attributes = {}) {
+  function table(caption, head, rows) {
     return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-      make("table", attributes, make("caption", {}, caption),
+      make("table", {}, make("caption", {}, caption),
         make("thead", {}, make("tr", {}, head.map((cell) => make("th", { scope: "col" }, cell)))),
         make("tbody", {}, rows.map(([first, ...cells]) => make("tr", {}, make("th", { scope: "row" }, first),
           cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : make("td", {}, cell))))))));
@@ -92,7 +93,7 @@ const mixstreamPage = (() => {
     if (report.noise_variance !== null) {
       figures.push(["noise sd", plain(Math.sqrt(report.noise_variance)), report.noise_source]);
     }
-    if (report.j) figures.push(["J / dof", plain(report.j.value / report.j.dof), `p ${plain(report.j.p)}`]);
+    if (report.j) figures.push(["J / dof", brief(report.j.value / report.j.dof), `p ${brief(report.j.p)}`]);
     if (report.log_likelihood !== null) figures.push(["log-likelihood a row", plain(report.log_likelihood)]);
     const refused = Object.values(report.refused).reduce((sum, count) => sum + count, 0);
     figures.push(["refused rows", grouped(refused)], ["set aside", grouped(report.set_aside)]);
@@ -111,7 +112,7 @@ const mixstreamPage = (() => {
       return measuredCell(sd, law.noise_variance_se === null || !sd ? null : law.noise_variance_se / (2 * sd));
     })]);
     return section("The laws", "Weights, coefficients and noise, each with its standard error.",
-      make("div", { class: "card" }, table("Fitted laws", ["", ...laws.map((_, law) => [mark(law), lawName(law)])], rows, { class: "laws" })));
+      make("div", { class: "card fit" }, table("Fitted laws", ["", ...laws.map((_, law) => [mark(law), lawName(law)])], rows)));
   }
 
   function section(title, lead, ...content) {
@@ -163,12 +164,12 @@ const mixstreamPage = (() => {
     const { sample, report } = model;
     if (!sample.axes.length || !sample.y.length) return null;
     const hidden = new Set();
-    let [axis, adjusted, plot] = [sample.axes[0], sample.axes[0].adjusted !== null, null];
+    let [axis, plot] = [sample.axes[0], null];
     const frame = make("div", { class: "card" });
     const place = make("div");
     const choose = make("select", { onchange: (event) => { axis = sample.axes[event.target.value]; show(); } },
       sample.axes.map((one, i) => make("option", { value: i }, axisLabel(one))));
-    const tick = make("input", { type: "checkbox", onchange: () => { adjusted = tick.checked; show(); } });
+    const tick = make("input", { type: "checkbox", onchange: () => show() });
     tick.checked = true;
     const tickLabel = make("label", {}, tick, "adjust for the other columns");
     const legend = make("div", { class: "legend", role: "group", "aria-label": "Laws that are shown" },
@@ -179,7 +180,7 @@ const mixstreamPage = (() => {
       } }, mark(law), lawName(law))));
     function show() {
       if (plot) plot.end();
-      const useAdjusted = axis.adjusted !== null && (sample.axes[0].adjusted === null || tick.checked);
+      const useAdjusted = axis.adjusted !== null && tick.checked;
       tickLabel.hidden = axis.adjusted === null;
       const drawn = figure(dataWords(model, axis), dataCaption(model, axis, useAdjusted, sample.y.length),
         (host, tell) => mixstreamPlots.scatter(host, dataView(model, axis, useAdjusted, hidden), (at) => tell(at === null ? "" :
@@ -196,9 +197,10 @@ const mixstreamPage = (() => {
   const fitsOf = (model) => model.history.filter((fit) => fit.components.length === model.report.components.length && fit.k > 0);
 
   function streamFigure(title, words, model, fits, value, error, bounds) {
-    const laws = model.report.components.map((_, law) => law);
+    const shared = fits.every((fit) => fit.components.every((law) => value(law) === value(fit.components[0])));
+    const laws = shared ? [0] : model.report.components.map((_, law) => law);
     const lines = laws.map((law) => ({
-      law, values: fits.map((fit) => value(fit.components[law])), errors: fits.map((fit) => error(fit.components[law])) }));
+      law: shared ? -1 : law, values: fits.map((fit) => value(fit.components[law])), errors: fits.map((fit) => error(fit.components[law])) }));
     const rows = fits.map((fit) => fit.rows);
     const last = lines.map(({ law, values, errors }) => `${lawName(law)} ${measuredText(values[values.length - 1], errors[errors.length - 1])}`);
     const events = (model.report.drift || []).map((event) => event.row);
@@ -217,7 +219,7 @@ const mixstreamPage = (() => {
     model.report.components.forEach((_, law) => ["weight", ...model.report.features.map(featureText), "noise sd"].forEach((name) => names.push(`${name}, ${lawName(law)}`)));
     const rows = model.history.map((fit) => [grouped(fit.rows), verdicts[fit.status] || fit.status, fit.j_per_dof === null ? "\u2013" : plain(fit.j_per_dof),
       ...fit.components.flatMap((law) => [measuredText(law.weight, law.weight_se),
-        ...law.coefficients.map((value, f) => measuredText(value, law.coefficients_se[f] ?? null)), plain(law.noise_sd)])]);
+        ...law.coefficients.map((value, f) => measuredText(value, law.coefficients_se[f] ?? null)), measuredText(law.noise_sd, law.noise_sd_se)])]);
     return make("details", {}, make("summary", {}, "These fits as a table"), table("Fits over the stream", names, rows));
   }
 
@@ -232,7 +234,7 @@ const mixstreamPage = (() => {
     const cards = report.features.slice(0, mostFeatures).map((name, f) => streamFigure(featureName(name), `Coefficient of ${featureText(name)}`, model, fits,
       (law) => law.coefficients[f], (law) => law.coefficients_se[f] ?? null, null));
     cards.unshift(streamFigure("weights", "Weights of the laws", model, fits, (law) => law.weight, (law) => law.weight_se, [0, 1]));
-    cards.push(streamFigure("noise sd", "Standard deviation of the noise", model, fits, (law) => law.noise_sd, () => null, [0, Infinity]));
+    cards.push(streamFigure("noise sd", "Standard deviation of the noise", model, fits, (law) => law.noise_sd, (law) => law.noise_sd_se, [0, Infinity]));
     const notes = [`${counted(fits.length, "fit")} as rows came in. Bands: two standard errors.`];
     if (fits.some((fit) => fit.status !== "ok")) notes.push("Open marks: fits that were not accepted.");
     if (fits.length < model.history.length) notes.push(`${counted(model.history.length - fits.length, "fit")} with another number of laws are only in the table.`);
@@ -265,7 +267,7 @@ const mixstreamPage = (() => {
   function momentWords({ j }) {
     if (!j) return "The moments were not tested at this stage.";
     const judged = j.p < 0.001 ? "The moments speak against this fit." : j.p < 0.05 ? "The moments agree only roughly." : "The moments agree with this fit.";
-    return `J is ${plain(j.value)} on ${counted(j.dof, "degree")} of freedom (p ${plain(j.p)}); J / dof is ${plain(j.value / j.dof)}, where a right fit shows about ${plain(j.expected_ratio)}. ${judged}`;
+    return `J is ${plain(j.value)} on ${counted(j.dof, "degree")} of freedom (p ${brief(j.p)}); J / dof is ${brief(j.value / j.dof)}, where a right fit shows about ${brief(j.expected_ratio)}. ${judged}`;
   }
 
   function identifiabilityWords({ identifiability }) {
@@ -310,13 +312,13 @@ const mixstreamPage = (() => {
   }
 
   function diagnosisSection({ report }) {
-    const findings = [["Verdict", sentence(report.words)], ["Moment test", momentWords(report)]];
+    const findings = [["Moment test", momentWords(report)]];
     if (report.candidates) findings.push(["Number of laws", candidatesWords(report.candidates)]);
     findings.push(["Identifiability", identifiabilityWords(report)], ["Rows", rowWords(report)], ["Drift", driftWords(report)]);
     const how = [`Method ${report.method}, stage ${report.stage}; noise ${report.noise_source || "unknown"}.`];
     if (report.bic !== null) how.push(`BIC ${plain(report.bic)} and log-likelihood ${plain(report.log_likelihood)} a row, on the sample.`);
     if (report.spectral && report.spectral.warnings.length) how.push(`Warnings of the spectral start: ${listed(report.spectral.warnings.map((name) => name.replaceAll("_", " ")))}.`);
-    how.push(`Reading took ${plain(report.seconds.ingest)} s, the last solve ${plain(report.seconds.solve)} s.`);
+    how.push(`Reading took ${brief(report.seconds.ingest)} s, the last solve ${brief(report.seconds.solve)} s.`);
     findings.push(["How it was made", how.join(" ")]);
     return section("Diagnosis", null, make("dl", { class: "findings" }, findings.flatMap(([name, words]) =>
       [make("dt", {}, name), make("dd", {}, typeof words === "string" ? make("p", {}, words) : words)])));

@@ -3,7 +3,7 @@
 const mixstreamPlots = (() => {
   const live = new Set();
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const lawColour = (law) => colour(`--law-${law % 8}`);
+  const lawColour = (law) => colour(law < 0 ? "--ink" : `--law-${law % 8}`);  // below zero: all laws together
   const dash = (law) => (law < 8 ? undefined : law < 16 ? [8, 4] : law < 24 ? [2, 3] : [10, 3, 2, 3]);
   const clear = (hex, part) => hex + Math.round(255 * part).toString(16).padStart(2, "0");
 
@@ -23,7 +23,7 @@ const mixstreamPlots = (() => {
 
   function axis(label, more) {
     return {
-      label, labelSize: label ? 22 : 0, labelFont: "600 12px system-ui, sans-serif", labelGap: 2,
+      label, labelSize: label ? 22 : 0, labelFont: "600 12px system-ui, sans-serif", labelGap: 4, size: 30,
       font: "12px system-ui, sans-serif", stroke: colour("--ink-soft"), gap: 6,
       grid: { stroke: colour("--grid"), width: 1 }, ticks: { stroke: colour("--line"), width: 1, size: 5 },
       values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : plain(tick))), ...more,
@@ -31,6 +31,12 @@ const mixstreamPlots = (() => {
   }
   // Room for the longest label.
   const axisWidth = (u, values) => 16 + 7 * Math.max(2, ...(values || []).map((text) => text.length));
+
+  // Three lines for one quantity: its upper edge, itself, its lower edge; uPlot fills between the edges.
+  function banded(law, width, show = true) {
+    const edge = { show, stroke: "transparent", width: 0, pxAlign: 0, points: { show: false } };
+    return [edge, { ...edge, stroke: lawColour(law), width, dash: dash(law) }, edge];
+  }
 
   // Draws what `build` describes and draws anew when width, theme or medium change.
   function mount(host, height, build) {
@@ -42,7 +48,7 @@ const mixstreamPlots = (() => {
         width = Math.max(200, Math.floor(host.clientWidth));
         if (plot) plot.destroy();
         const { options, data } = build();
-        plot = new uPlot({ width, height: width < 480 ? Math.min(height, 300) : height, legend: { show: false }, ...options }, data, host);
+        plot = new uPlot({ width, height: width < 480 ? Math.min(height, 300) : height, legend: { show: false }, padding: [8, 14, 0, 0], ...options }, data, host);
         host.dataset.drawn = "true";
       },
       end() {
@@ -72,7 +78,7 @@ const mixstreamPlots = (() => {
 
   // Each law has a form as well as a colour: circle, square, triangle, diamond.
   function trace(ctx, law, x, y, r) {
-    if (law % 4 === 0) {
+    if (law < 0 || law % 4 === 0) {
       ctx.moveTo(x + r, y);
       ctx.arc(x, y, r, 0, 2 * Math.PI);
     } else if (law % 4 === 1) {
@@ -116,9 +122,7 @@ const mixstreamPlots = (() => {
       const bands = [];
       const data = [view.grid.length ? view.grid : view.xRange];
       for (let law = 0; law < laws; ++law) {
-        const show = view.shown(law);
-        const edge = { show, stroke: "transparent", width: 0, points: { show: false } };
-        series.push(edge, { show, stroke: lawColour(law), width: 2.5, dash: dash(law), points: { show: false } }, edge);
+        series.push(...banded(law, 2.5, view.shown(law)));
         for (const side of [2, 0, -2]) data.push(view.laws[law].map((value) => value + side * view.sd[law]));
         bands.push({ series: [3 * law + 1, 3 * law + 3], fill: clear(lawColour(law), 0.1) });
       }
@@ -208,13 +212,12 @@ const mixstreamPlots = (() => {
         }
       }
     });
-    return mount(host, 210, () => {
+    return mount(host, 230, () => {
       const series = [{}];
       const bands = [];
       const data = [view.rows.map(place)];
       view.lines.forEach(({ law, values, errors }, at) => {
-        const edge = { stroke: "transparent", width: 0, points: { show: false } };
-        series.push(edge, { stroke: lawColour(law), width: 2, dash: dash(law), points: { show: false } }, edge);
+        series.push(...banded(law, 2));
         for (const side of [2, 0, -2]) {
           data.push(values.map((value, i) => (value === null || (side && errors[i] === null) ? null : value + side * (errors[i] ?? 0))));
         }
@@ -250,10 +253,10 @@ const mixstreamPlots = (() => {
         ctx.fillRect(left + 0.5 * dpr, y, right - left - dpr, u.bbox.top + u.bbox.height - y);
       });
     });
-    return mount(host, 200, () => ({
+    return mount(host, 210, () => ({
       data: [grid, curve],
       options: {
-        series: [{}, { stroke: colour("--ink"), width: 1.75, points: { show: false } }],
+        series: [{}, { stroke: colour("--ink"), width: 1.75, pxAlign: 0, points: { show: false } }],
         scales: { x: { time: false }, y: { range: () => [0, top] } },
         axes: [axis("residual", { space: 56 }), axis(null, { show: false })],
         padding: [8, 12, 0, 12],
