@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <span>
 
 #include "exit_codes.hpp"
 #include "mixstream/moments/state_file.hpp"
@@ -17,6 +18,7 @@ namespace mixstream {
 namespace {
 
 constexpr std::size_t complaints_shown = 10;
+constexpr std::chrono::seconds page_interval{5};
 
 /// The bytes of all files together; 0 when some size is not known.
 std::uint64_t size_of(const std::vector<std::string>& files) {
@@ -78,6 +80,7 @@ class FitRun {
       return Refusal{Reason::bad_settings,
                      "--group and --save or --load do not go together: a state file holds one model"};
     }
+    if (!command_.report.empty() && !has_page()) return to_html({}).refusal();
     return read_memory();
   }
 
@@ -156,6 +159,7 @@ class FitRun {
     settings_.solve.feature_names = plan_.map.names();
     if (Outcome<Estimator> sound = Estimator::create(settings_); !sound) return sound.refusal();
     session_.emplace(plan_, settings_, plan_.group.empty() ? 1 : command_.most_groups);
+    if (!command_.report.empty()) session_->keep_history();
     return command_.load.empty() ? Verdict(std::monostate{}) : load();
   }
 
@@ -195,6 +199,7 @@ class FitRun {
       answer_signals();
       if (output_.closed() || end_requested() != 0) return;
       answer_clock();
+      renew_page();
       progress_.show(session_->rows(), bytes_before_ + reader.bytes_taken(), last_verdict_);
     }
   }
@@ -233,6 +238,7 @@ class FitRun {
   bool publish_report(const Report& report) {
     progress_.clear();
     last_verdict_ = name_of(report.status);
+    page_is_old_ = true;
     Report timed = report;
     timed.ingest_seconds = ingest_seconds_;
     return output_.write(timed);
@@ -260,7 +266,7 @@ class FitRun {
   /// The last fit and the saved state, whatever ended the reading.
   int finish() {
     progress_.clear();
-    const std::vector<Report> reports = session_->fits(true);
+    std::vector<Report> reports = session_->fits(true);
     bool fitted = !reports.empty();
     for (const Report& report : reports) {
       if (!publish_report(report) && !output_.closed()) status_ = exit_data;
@@ -272,9 +278,33 @@ class FitRun {
                            session_->refused_groups(), command_.most_groups));
     }
     save();
+    if (!command_.report.empty()) {
+      if (const Verdict verdict = write_page(reports); !verdict) fail(exit_data, verdict.refusal().text);
+    }
     if (status_ != exit_fitted) return status_;
     if (end_requested() != 0) return end_requested() == SIGINT ? exit_interrupted : exit_terminated;
     return fitted ? exit_fitted : exit_not_identifiable;
+  }
+
+  Verdict write_page(std::vector<Report> reports) {
+    for (Report& report : reports) report.ingest_seconds = ingest_seconds_;
+    PageInput input = session_->page(reports);
+    input.version = MIXSTREAM_VERSION;
+    const Outcome<std::string> page = to_html(input);
+    if (!page) return page.refusal();
+    return write_file(command_.report, std::as_bytes(std::span(page.value())));
+  }
+
+  /// A stream that never ends has a page too: renewed with its fits, but not all the time.
+  void renew_page() {
+    const auto now = std::chrono::steady_clock::now();
+    if (command_.report.empty() || !page_is_old_ || now - last_page_ < page_interval) return;
+    page_is_old_ = false;
+    last_page_ = now;
+    if (const Verdict verdict = write_page(session_->fits(false)); !verdict && !page_failed_) {
+      page_failed_ = true;
+      complain(verdict.refusal().text);
+    }
   }
 
   void save() {
@@ -299,6 +329,9 @@ class FitRun {
   std::uint64_t bytes_before_ = 0;
   std::size_t complaints_ = 0;
   std::string last_verdict_;
+  bool page_is_old_ = false;  // a fit was published since it was written
+  bool page_failed_ = false;
+  std::chrono::steady_clock::time_point last_page_{};
   std::chrono::steady_clock::time_point last_fit_ = std::chrono::steady_clock::now();
 };
 
@@ -322,6 +355,9 @@ void FitCommand::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"skip", "error"}));
   command.add_flag("--strict", strict, "Stop at the first row that cannot be used");
   command.add_option("--save", save, "Save the state to this file at the end");
+  command.add_option(
+      "--report", report,
+      "Write a page with plots to this file (HTML, self-contained); renewed with the fits of --every");
   command.add_option("--load", load, "Go on from a saved state");
   command.add_option("--sample", sample_rows, "Rows kept as a sample");
   command.add_option("--memory", memory, "MiB that a model may take");
@@ -332,7 +368,8 @@ void FitCommand::add_to(CLI::App& command) {
       "Examples:\n"
       "  mixstream simulate -k 2 -x 1,t,t^4 -n 100000 | mixstream fit -k 2 -y y -x 1,t,t^4\n"
       "  tail -f pump.csv | mixstream fit -k 3 -y power -x 1,flow,flow^2 --every 1000\n"
-      "  mixstream fit -k auto -y demand -x 1,temperature day*.csv.gz --save demand.mix\n\n"
+      "  mixstream fit -k auto -y demand -x 1,temperature day*.csv.gz --save demand.mix\n"
+      "  mixstream fit -k 2 -y power -x 1,flow pump.csv --report pump.html\n\n"
       "Output: one JSON object a line (a table on a terminal); fields are described in the manual page.\n"
       "Exit: 0 fitted (also poor_fit), 1 data or file error, 2 wrong words, 3 not identifiable or too few "
       "rows.");

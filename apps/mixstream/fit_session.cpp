@@ -1,9 +1,19 @@
 #include "fit_session.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <utility>
 
 namespace mixstream {
+namespace {
+
+constexpr std::uint64_t first_look = 1024;  // rows, for the history
+constexpr std::size_t fits_kept = 500;      // of one model's history
+constexpr std::size_t fits_kept_of_group = 64;
+constexpr std::size_t most_groups_on_page = 40;
+
+}  // namespace
 
 std::vector<std::string> RowPlan::numbers() const {
   std::vector<std::string> names = map.columns();
@@ -70,23 +80,52 @@ bool FitSession::absorb_row(Estimator& estimator, std::string_view group, std::s
   Row row{features_, values[at++]};
   if (!plan_.weight.empty()) row.weight = values[at++];
   if (!plan_.time.empty()) row.time = values[at];
-  estimator.absorb(row);
+  const bool accepted = estimator.absorb(row) == RowVerdict::accepted;
   ++rows_;
-  if (!estimator.fit_is_due()) return true;
+  if (!estimator.fit_is_due()) {
+    const std::uint64_t rows = estimator.state().row_count();
+    const bool look =
+        keeps_history_ && accepted && settings_.every == 0 && plan_.group.empty() && rows >= first_look;
+    if (look && std::has_single_bit(rows)) remember(estimator.fit());
+    return true;
+  }
   const bool shown = estimator.every_is_due();
   Report report = estimator.scheduled_fit();
   report.group = group;
+  remember(report);
   return !shown || publish(report);
 }
 
-std::vector<Report> FitSession::fits(bool final) const {
+void FitSession::remember(const Report& report) {
+  if (!keeps_history_) return;
+  const std::size_t kept = plan_.group.empty() ? fits_kept : fits_kept_of_group;
+  histories_.try_emplace(report.group, kept).first->second.add(report);
+}
+
+std::vector<Report> FitSession::fits(bool final) {
   std::vector<Report> reports;
   for (const auto& [group, estimator] : estimators_) {
     reports.push_back(estimator.fit());
     reports.back().group = group;
     reports.back().final = final;
+    remember(reports.back());
   }
   return reports;
+}
+
+PageInput FitSession::page(const std::vector<Report>& reports) const {
+  std::vector<const Report*> order;
+  for (const Report& report : reports) order.push_back(&report);
+  std::ranges::stable_sort(order, [](const Report* a, const Report* b) { return a->rows > b->rows; });
+  PageInput input;
+  input.models_left_out = order.size() - std::min(order.size(), most_groups_on_page);
+  order.resize(order.size() - input.models_left_out);
+  for (const Report* report : order) {
+    const auto history = histories_.find(report->group);
+    input.models.push_back({*report, history == histories_.end() ? FitHistory() : history->second,
+                            estimators_.at(report->group).state().sample(), plan_.map});
+  }
+  return input;
 }
 
 }  // namespace mixstream

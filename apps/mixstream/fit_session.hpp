@@ -10,6 +10,7 @@
 
 #include "input/rows.hpp"
 #include "mixstream/estimator.hpp"
+#include "mixstream/report/page.hpp"
 #include "mixstream/rows/feature_map.hpp"
 
 namespace mixstream {
@@ -36,11 +37,18 @@ class FitSession {
   void resume(Estimator estimator);
   void begin_source(std::uint64_t source);
 
+  /// From now on keeps what fits said, for the page: those that fall due and those that are asked for.
+  /// Without groups also one at each doubling of the rows, which leaves no trace in the state.
+  void keep_history() { keeps_history_ = true; }
+
   /// Absorbs the batch; publishes fits that fall due by row count. False when publishing failed.
   bool absorb(const Batch& batch, const Publish& publish);
 
   /// Fits of every group, without a trace in the state.
-  std::vector<Report> fits(bool final) const;
+  std::vector<Report> fits(bool final);
+
+  /// What the page shows of these fits: the groups with most rows.
+  PageInput page(const std::vector<Report>& reports) const;
 
   std::uint64_t rows() const noexcept { return rows_; }
   std::uint64_t refused_groups() const noexcept {
@@ -54,12 +62,15 @@ class FitSession {
   bool absorb_groups(const Batch& batch, const Publish& publish);
   bool absorb_row(Estimator& estimator, std::string_view group, std::span<const double> values,
                   const Publish& publish);
+  void remember(const Report& report);
 
   RowPlan plan_;
   EstimatorSettings settings_;
   std::size_t most_groups_;
   std::uint64_t source_ = 0;
   std::map<std::string, Estimator, std::less<>> estimators_;
+  std::map<std::string, FitHistory, std::less<>> histories_;
+  bool keeps_history_ = false;
   std::vector<double> features_;
   std::uint64_t rows_ = 0;
   std::uint64_t refused_groups_ = 0;
