@@ -146,7 +146,8 @@ Verdict PolishDriver::merge(const PolishDriver& other) {
 Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
                                    std::uint32_t bins) {
   const bool had_one = polish_.has_value();
-  const bool keep = !refined.accepted || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
+  const bool keep =
+      !refined.accepted || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
   if (refined.accepted) state_.bins = bins;
   if (!keep) begin(refined, sample);
   skip_check(row_count);
@@ -155,8 +156,9 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
   return had_one ? Reconciled::reset : Reconciled::started;
 }
 
-/// Worse on the sample beyond chance; or elsewhere than the refined fit, and the sample does not side with the polish.
-/// (A right polish knows far more than a refined fit whose features have heavy tails: no high bar for it.)
+/// Worse on the sample beyond chance; or elsewhere than the refined fit, and the sample does not side with
+/// the polish. (A right polish knows far more than a refined fit whose features have heavy tails: no high bar
+/// for it.)
 bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) const {
   const Mixture polished = polish_->fit().mixture;
   if (!same_model(polished, refined.mixture) || polish_->state().noise != refined.noise) return true;
@@ -193,7 +195,8 @@ std::optional<PolishedFit> PolishDriver::fit_to_report(const RefinedFit& refined
   if (!polish_) return {};
   PolishedFit fit = polish_->fit();
   if (!same_model(fit.mixture, refined.mixture)) return {};
-  if (!std::ranges::all_of(fit.information.values, [](double value) { return std::isfinite(value); })) return {};
+  if (!std::ranges::all_of(fit.information.values, [](double value) { return std::isfinite(value); }))
+    return {};
   if (polish_->rows() < sample.size()) {  // just begun: the sample still says more than the rows since
     AnchoredPolish warmed = *polish_;
     warmed.warm_anchor(sample);

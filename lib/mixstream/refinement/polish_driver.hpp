@@ -18,8 +18,8 @@ namespace mixstream {
 
 struct PolishDriverSettings {
   std::uint64_t first_check = 5000;  ///< rows; later checks at every doubling
-  double distance_limit = 6.0;        ///< of hausman_distance, for many parameters; wider for few
-  double likelihood_limit = 4.0;      ///< standard errors by which a likelihood difference is believed
+  double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
+  double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
   PolishSettings polish;
   DriftSettings drift;
 };
