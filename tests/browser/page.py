@@ -157,7 +157,7 @@ class ReportPage(unittest.TestCase):
         choose = """const select = document.querySelector(arguments[0]); select.selectedIndex = arguments[1];
           select.dispatchEvent(new Event("change")); return document.querySelector(arguments[2]).innerText"""
         self.assertIn("west:", self.browser.run(choose, "nav select", 1, ".subtitle"))
-        self.assertIn("u = ", self.browser.run(choose, ".controls select", 1, "figcaption"))
+        self.assertIn("u = ", self.browser.run(choose, "main .controls select", 1, "figcaption"))
         self.assertGreater(self.browser.run(PIXELS, 0)["inked"], 1000)
         self.assertEqual([], self.browser.console())
 

@@ -272,6 +272,7 @@ const mixstreamPage = (() => {
 
   function identifiabilityWords({ identifiability }) {
     const groups = identifiability.dependent_features;
+    if (!identifiability.smallest_eigenvalues.length) return [make("p", {}, "Not judged: there was too little to judge by.")];
     if (identifiability.spectral) return [make("p", {}, "The moments alone determine the laws: products of features up to the third degree are independent.")];
     const words = [make("p", {}, "The spectral start is not identified: some products of features are dependent on every row, so M2 or M3 is not unique. Refinement does not need them to be.")];
     if (groups.length) {
