@@ -1,9 +1,24 @@
 #include "fit_session.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <utility>
 
+#include "mixstream/random.hpp"
+
 namespace mixstream {
+namespace {
+
+/// Streams that begin differently have different sources, so that the samples of states made apart are
+/// independent when they are merged; the parts of one resumed stream share the source of its first row.
+std::uint64_t source_of(std::span<const double> first_row) {
+  std::uint64_t hash = 0;
+  for (const double value : first_row) hash = mixed_bits(hash + std::bit_cast<std::uint64_t>(value));
+  return hash;
+}
+
+}  // namespace
 
 std::vector<std::string> RowPlan::numbers() const {
   std::vector<std::string> names = map.columns();
@@ -17,74 +32,123 @@ FitSession::FitSession(RowPlan plan, EstimatorSettings settings, std::size_t mos
     : plan_(std::move(plan)),
       settings_(std::move(settings)),
       most_groups_(most_groups),
-      features_(plan_.map.feature_count()) {}
+      features_(plan_.map.feature_count()) {
+  if (plan_.group.empty()) estimators_.emplace("", make_estimator());
+}
+
+Estimator FitSession::make_estimator() const {
+  Outcome<Estimator> created = Estimator::create(settings_);
+  if (!created) throw std::runtime_error(created.refusal().text);
+  return std::move(created).value();
+}
 
 void FitSession::resume(Estimator estimator) {
-  rows_ = estimator.state().row_count();
   estimators_.insert_or_assign("", std::move(estimator));
 }
 
-void FitSession::begin_source(std::uint64_t source) {
-  source_ = source;
-  for (auto& [name, estimator] : estimators_) estimator.state().begin_source(source);
+void FitSession::begin_part(std::uint64_t source, Positions positions) {
+  positions_ = positions;
+  for (auto& [group, estimator] : estimators_) estimator.state().begin_source(source);
 }
 
-Estimator* FitSession::estimator_for(std::string_view group) {
+Estimator* FitSession::estimator_for(std::string_view group, std::span<const double> values) {
   const auto found = estimators_.find(group);
   if (found != estimators_.end()) return &found->second;
   if (estimators_.size() >= most_groups_) return nullptr;
-  Outcome<Estimator> created = Estimator::create(settings_);
-  if (!created) throw std::runtime_error(created.refusal().text);
-  created.value().state().begin_source(source_);
-  return &estimators_.emplace(group, std::move(created).value()).first->second;
+  Estimator& made = estimators_.emplace(group, make_estimator()).first->second;
+  made.state().begin_source(source_of(values));
+  return &made;
 }
 
-bool FitSession::absorb(const Batch& batch, const Publish& publish) {
-  if (!plan_.group.empty()) return absorb_groups(batch, publish);
-  Estimator& estimator = *estimator_for("");
-  std::size_t refused = 0;
-  for (std::size_t i = 0; i <= batch.rows; ++i) {
-    for (; refused < batch.refused.size() && batch.refused[refused].rows_before <= i; ++refused) {
-      estimator.count_refused(name_of(batch.refused[refused].fault));
+bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
+  const bool grouped = !plan_.group.empty();
+  std::size_t from = 0;
+  const auto absorb_until = [&](std::size_t to) {
+    const bool goes_on =
+        grouped ? absorb_grouped_rows(batch, from, to, listener) : absorb_rows(batch, from, to, listener);
+    from = to;
+    return goes_on;
+  };
+  for (const RefusedRow& row : batch.refused) {
+    if (!absorb_until(std::min(row.rows_before, batch.rows))) return false;
+    if (grouped)
+      ++refused_[name_of(row.fault)];
+    else
+      estimator().count_refused(name_of(row.fault));
+    if (!listener.refused(row)) return false;
+  }
+  return absorb_until(batch.rows);
+}
+
+bool FitSession::absorb_rows(const Batch& batch, std::size_t from, std::size_t to,
+                             SessionListener& listener) {
+  Estimator& only = estimator();
+  if (from < to && only.state().next_position() == 0 && positions_ == Positions::rows)
+    only.state().begin_source(source_of(batch.values(from)));
+  while (from < to) {
+    const std::uint64_t until_due = std::max<std::uint64_t>(only.rows_until_due(), 1);
+    const std::size_t stop = from + static_cast<std::size_t>(std::min<std::uint64_t>(to - from, until_due));
+    for (; from < stop; ++from) {
+      if (!absorb_row(only, batch, from, listener)) return false;
     }
-    if (i < batch.rows && !absorb_row(estimator, "", batch.values(i), publish)) return false;
+    if (only.fit_is_due() && !scheduled_fit(only, "", listener)) return false;
   }
   return true;
 }
 
-bool FitSession::absorb_groups(const Batch& batch, const Publish& publish) {
-  for (std::size_t i = 0; i < batch.rows; ++i) {
-    Estimator* estimator = estimator_for(batch.texts[i]);
-    if (estimator == nullptr)
-      ++refused_groups_;
-    else if (!absorb_row(*estimator, batch.texts[i], batch.values(i), publish))
-      return false;
+bool FitSession::absorb_grouped_rows(const Batch& batch, std::size_t from, std::size_t to,
+                                     SessionListener& listener) {
+  for (; from < to; ++from) {
+    const std::string_view group = batch.texts[from];
+    Estimator* const estimator = estimator_for(group, batch.values(from));
+    if (estimator == nullptr) {
+      ++refused_["too_many_groups"];
+      if (!listener.refused_group(group, batch.places[from])) return false;
+      continue;
+    }
+    ++rows_;
+    if (!absorb_row(*estimator, batch, from, listener)) return false;
+    if (estimator->fit_is_due() && !scheduled_fit(*estimator, group, listener)) return false;
   }
   return true;
 }
 
-bool FitSession::absorb_row(Estimator& estimator, std::string_view group, std::span<const double> values,
-                            const Publish& publish) {
+bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_t i,
+                            SessionListener& listener) {
+  const std::span<const double> values = batch.values(i);
   plan_.map.evaluate(values, features_);
   std::size_t at = plan_.map.columns().size();
   Row row{features_, values[at++]};
   if (!plan_.weight.empty()) row.weight = values[at++];
   if (!plan_.time.empty()) row.time = values[at];
-  estimator.absorb(row);
-  ++rows_;
-  if (!estimator.fit_is_due()) return true;
+  if (positions_ == Positions::bytes)
+    estimator.state().begin_source(estimator.state().source(), batch.places[i].offset);
+  const RowVerdict verdict = estimator.absorb(row);
+  return verdict == RowVerdict::accepted || listener.refused(verdict, batch.places[i]);
+}
+
+/// The polish needs some fits that nobody asked to see.
+bool FitSession::scheduled_fit(Estimator& estimator, std::string_view group, SessionListener& listener) {
   const bool shown = estimator.every_is_due();
   Report report = estimator.scheduled_fit();
+  solve_seconds_ += report.solve_seconds;
+  if (!shown) return true;
+  describe(report, group);
+  return listener.fitted(report);
+}
+
+void FitSession::describe(Report& report, std::string_view group) const {
+  if (plan_.group.empty()) return;
   report.group = group;
-  return !shown || publish(report);
+  report.stream = {rows_, estimators_.size(), {refused_.begin(), refused_.end()}};
 }
 
 std::vector<Report> FitSession::fits(bool final) const {
   std::vector<Report> reports;
   for (const auto& [group, estimator] : estimators_) {
     reports.push_back(estimator.fit());
-    reports.back().group = group;
     reports.back().final = final;
+    describe(reports.back(), group);
   }
   return reports;
 }
