@@ -2,9 +2,9 @@
 //
 // Part one: parsing alone. The same bytes of CSV, in memory, through our reader and through the alternatives,
 // each in the plainest loop that does the same work: five numbers a row, no checks beyond the number itself
-// for the others. Part two, through a real pipe into a fit, stands below part one in main().
+// for the others. Part two (pipe_fit.cpp): whole programs on the same bytes through a real pipe.
 //
-// Prints one JSON object a line. Usage: pipe [ROWS]
+// Prints one JSON object a line. Usage: pipe [ROWS | --long]; --long: memory up to 1e8 rows
 #include <fast_float/fast_float.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <random>
 #include <string>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "input/input.hpp"
+#include "pipe_fit.hpp"
 
 namespace {
 
@@ -180,9 +182,15 @@ bool compare_parsing(std::string_view style, std::size_t rows) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::size_t rows = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 200000;
+  const std::vector<std::string> words(arguments + 1, arguments + count);
+  if (words == std::vector<std::string>{"--parse"}) return bench::parse_standard_input();
+  const bool in_full = !words.empty() && words[0] == "--long";
+  const std::size_t rows = !words.empty() && !in_full ? std::strtoull(words[0].c_str(), nullptr, 10) : 200000;
   bool right = true;
   for (const char* style : {"fixed", "shortest"}) right = compare_parsing(style, rows) && right;
-  // Part two: through a real pipe into a fit.
+  const std::filesystem::path self = std::filesystem::canonical("/proc/self/exe");
+  const std::filesystem::path tool = self.parent_path() / "../../apps/mixstream/mixstream";
+  if (!std::filesystem::exists(tool)) return right ? 0 : 1;  // built without the solver
+  right = bench::compare_pipes(tool, self, 5 * rows, in_full) && right;
   return right ? 0 : 1;
 }

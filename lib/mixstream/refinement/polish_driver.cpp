@@ -132,10 +132,31 @@ void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
 }
 
 Verdict PolishDriver::merge(const PolishDriver& other) {
+  return add(other, &AnchoredPolish::merge);
+}
+
+Verdict PolishDriver::merge_branch(const PolishDriver& branch) {
+  const std::uint64_t next_check = state_.next_check;
+  Verdict verdict = add(branch, &AnchoredPolish::merge_branch);
+  state_.next_check = next_check;
+  return verdict;
+}
+
+PolishDriver PolishDriver::branch() const {
+  PolishDriver result(*this);
+  if (polish_) result.polish_.emplace(polish_->branch());
+  if (drift_) result.drift_->restart();
+  result.state_.rows = 0;
+  result.state_.next_check = ~std::uint64_t{0};  // its rows alone are held against nothing
+  result.state_.entered.fill(0);
+  return result;
+}
+
+Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&)) {
   if (!polish_ || !other.polish_ || state_.bins != other.state_.bins) {
     return Refusal{Reason::cannot_merge, "only two polishes of the same rows' bins can be added"};
   }
-  if (Verdict verdict = polish_->merge(*other.polish_); !verdict) return verdict;
+  if (Verdict verdict = ((*polish_).*way)(*other.polish_); !verdict) return verdict;
   drift_->restart();
   state_.rows += other.state_.rows;
   state_.next_check = std::max(state_.next_check, other.state_.next_check);
