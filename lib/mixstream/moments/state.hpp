@@ -81,7 +81,7 @@ class MomentState {
   const Pilot& fixed_pilot() const noexcept { return pilot_; }  ///< meaningful once pilot_is_fixed()
   std::size_t active_pane() const noexcept { return active_; }  ///< of a window: changes when a pane closes
   const Forgetting& forgetting() const noexcept { return forgetting_; }  ///< the clock of a half-life
-  std::uint64_t source() const noexcept { return source_; }  ///< of the rows that come now
+  std::uint64_t source() const noexcept { return source_; }              ///< of the rows that come now
   std::uint64_t next_position() const noexcept { return position_; }
 
   friend bool operator==(const MomentState& one, const MomentState& two);
