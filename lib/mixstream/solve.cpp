@@ -19,6 +19,12 @@
 namespace mixstream {
 namespace {
 
+/// Scratch that grows to the largest (d, k) this thread has met and is used again by every solve.
+SpectralWorkspace& spectral_workspace() {
+  thread_local SpectralWorkspace workspace;
+  return workspace;
+}
+
 constexpr std::uint32_t every_bin = (1U << bin_count) - 1;
 
 /// One solve at work: what is read of the state once, and the solution that grows.
@@ -122,9 +128,8 @@ class Solver {
   }
 
   void follow_paper() {
-    SpectralWorkspace workspace;
-    Outcome<SpectralFit> fit =
-        paper_estimate(tensor_, static_cast<int>(settings_.component_count), spectral_settings(), workspace);
+    Outcome<SpectralFit> fit = paper_estimate(tensor_, static_cast<int>(settings_.component_count),
+                                              spectral_settings(), spectral_workspace());
     if (!fit) return refuse(fit.refusal());
     report().stage = FitStage::spectral;
     report().status =
@@ -168,9 +173,8 @@ class Solver {
   }
 
   std::vector<Mixture> spectral_starts() {
-    SpectralWorkspace workspace;
-    Outcome<SpectralFit> fit =
-        rank_start(tensor_, static_cast<int>(settings_.component_count), spectral_settings(), workspace);
+    Outcome<SpectralFit> fit = rank_start(tensor_, static_cast<int>(settings_.component_count),
+                                          spectral_settings(), spectral_workspace());
     if (!fit) return {};
     report().spectral = fit.value();
     Mixture start = to_pilot(fit.value().mixture, layout_, tensor_.pilot());
