@@ -74,7 +74,8 @@ MIXSTREAM_INLINE void multiply_add(Lanes& c, Lanes a, Lanes b) {
 }
 
 /// Keeps the compiler from expressing one column's address by another's, which costs an addition a load.
-MIXSTREAM_INLINE void keep_pointer([[maybe_unused]] const double*& pointer) {
+template <class Pointer>
+MIXSTREAM_INLINE void keep_pointer(Pointer& pointer) {
   asm("" : "+r"(pointer));
 }
 

@@ -51,12 +51,14 @@ MIXSTREAM_INLINE void add_parts(const Lanes* parts, Totals totals, const std::si
 struct Table {
   const double* left;   ///< the columns times the weights
   const double* right;  ///< the columns
-  std::size_t rows;     ///< a multiple of width; rows beyond the block's are zero
+  std::size_t rows;     ///< a multiple of step; rows beyond the block's are zero
 };
+
+constexpr int wide = width > 4 ? width : 4;  ///< right columns of a main tile
 
 /// parts += left columns times right columns, for the rows of one vector.
 template <int Left, int Right>
-MIXSTREAM_INLINE void step_of(const double* const* left, const double* const* right, std::size_t row,
+MIXSTREAM_INLINE void multiply_rows(const double* const* left, const double* const* right, std::size_t row,
                               Lanes* parts) {
   if constexpr (Left <= Right) {
     Lanes a[Left];
@@ -93,47 +95,62 @@ struct LeftColumns {
   }
 };
 
+/// parts += left columns times right columns, for the rows of one step.
+template <int Left, int Right>
+MIXSTREAM_INLINE void multiply_step(const double* const* left, const double* const* right, std::size_t row,
+                                    Lanes* parts) {
+#pragma GCC unroll 4
+  for (int part = 0; part < step; part += width) multiply_rows<Left, Right>(left, right, row + part, parts);
+}
+
 /// The totals of some left columns and right columns [r, r + Right). `upcoming` is a column wanted soon.
 template <int Left, int Right>
-MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, const LeftColumns<Left>& left, std::size_t r,
+MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, const LeftColumns<Left>& some, std::size_t r,
                            const double* upcoming, Totals totals) {
-  const double* left_columns[Left];
-  const double* right_columns[Right];
+  const double* left[Left];
+  const double* right[Right];
   std::size_t starts[Left];
   for (int i = 0; i < Left; ++i) {
-    left_columns[i] = left.columns[i];
-    starts[i] = left.starts[i] + r;
-    keep_pointer(left_columns[i]);
+    left[i] = some.columns[i];
+    starts[i] = some.starts[i] + r;
+    keep_pointer(left[i]);
   }
   for (int j = 0; j < Right; ++j) {
-    right_columns[j] = table.right + (r + j) * plan.stride;
-    keep_pointer(right_columns[j]);
+    right[j] = table.right + (r + j) * plan.stride;
+    keep_pointer(right[j]);
   }
   Lanes parts[Left * Right] = {};
   for (std::size_t row = 0; row < table.rows; row += step) {
     __builtin_prefetch(upcoming + row);
     if constexpr (step > 8) __builtin_prefetch(upcoming + row + 8);
 #pragma GCC unroll 4
-    for (int part = 0; part < step; part += width) {
-      step_of<Left, Right>(left_columns, right_columns, row + part, parts);
-    }
+    for (int i = 0; i < step; i += width) multiply_rows<Left, Right>(left, right, row + i, parts);
   }
   add_parts<Left, Right>(parts, totals, starts);
 }
 
-/// Columns [r, r + Right), left columns [l, end): tiles of Left, then of Rest, then single rows.
-template <int Left, int Rest, int Right>
+/// The last `count` <= Left left columns of a strip.
+template <int Left, int Right>
+void strip_rest(const Plan& plan, const Table& table, std::size_t l, std::size_t count, std::size_t r,
+                Totals totals) {
+  if constexpr (Left > 0) {
+    if (count == Left) {
+      tile<Left, Right>(plan, table, {plan, table, l}, r, table.right, totals);
+    } else {
+      strip_rest<Left - 1, Right>(plan, table, l, count, r, totals);
+    }
+  }
+}
+
+/// Columns [r, r + Right), left columns [l, end).
+template <int Left, int Right>
 void strip(const Plan& plan, const Table& table, std::size_t l, std::size_t end, std::size_t r,
            Totals totals) {
   for (; l + Left <= end; l += Left) tile<Left, Right>(plan, table, {plan, table, l}, r, table.right, totals);
-  for (; l + Rest <= end; l += Rest) tile<Rest, Right>(plan, table, {plan, table, l}, r, table.right, totals);
-  for (; l < end; ++l) tile<1, Right>(plan, table, {plan, table, l}, r, table.right, totals);
+  strip_rest<Left - 1, Right>(plan, table, l, end - l, r, totals);
 }
 
-constexpr int wide = width > 4 ? width : 4;
-
-/// Columns [begin, end), a multiple of `wide` that stays in the first-level cache while the left columns go
-/// by.
+/// A rectangle whose columns, a multiple of `wide`, stay in the first-level cache while the left columns go by.
 void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals totals) {
   std::size_t l = part.left_begin;
   for (; l + 3 <= part.left_end; l += 3) {
@@ -161,23 +178,19 @@ void multiply(const Plan& plan, const Table& table, const Rectangle& all, Totals
   const std::uint32_t panel_columns = fitting < wide ? wide : fitting;
   const std::uint32_t whole = all.right_begin + (all.right_end - all.right_begin) / wide * wide;
   for (std::uint32_t r = all.right_begin; r < whole; r += panel_columns) {
-    panel(plan, table,
-          {all.left_begin, all.left_end, r, r + panel_columns < whole ? r + panel_columns : whole}, totals);
+    const std::uint32_t end = r + panel_columns < whole ? r + panel_columns : whole;
+    panel(plan, table, {all.left_begin, all.left_end, r, end}, totals);
   }
   std::uint32_t r = whole;
   if (wide > 4 && r + 4 <= all.right_end) {
-    strip<6, 3, 4>(plan, table, all.left_begin, all.left_end, r, totals);
+    strip<6, 4>(plan, table, all.left_begin, all.left_end, r, totals);
     r += 4;
   }
   switch (all.right_end - r) {
-    case 3:
-      return strip<4, 2, 3>(plan, table, all.left_begin, all.left_end, r, totals);
-    case 2:
-      return strip<6, 3, 2>(plan, table, all.left_begin, all.left_end, r, totals);
-    case 1:
-      return strip<12, 3, 1>(plan, table, all.left_begin, all.left_end, r, totals);
-    default:
-      return;
+    case 3: return strip<4, 3>(plan, table, all.left_begin, all.left_end, r, totals);
+    case 2: return strip<6, 2>(plan, table, all.left_begin, all.left_end, r, totals);
+    case 1: return strip<8, 1>(plan, table, all.left_begin, all.left_end, r, totals);
+    default: return;
   }
 }
 
