@@ -1,4 +1,7 @@
 // Register tiles: left columns times right columns, summed over the rows of a block. Only for variant.cpp.
+//
+// Left columns lie row after row. Right columns lie in groups of `width` side by side, a vector for each row,
+// so that a vector of sums belongs to totals side by side and nothing need be added across lanes.
 #pragma once
 
 #include "mixstream/monomials/variants/lanes.hpp"
@@ -8,189 +11,169 @@ namespace mixstream::variants {
 namespace {
 
 /// totals += value, the rounding error of the addition going to the compensation (two-sum).
-template <int Width>
-MIXSTREAM_INLINE void add_exactly(Totals totals, std::size_t position, typename Vector<Width>::Type value) {
-  const auto before = load_anywhere<Width>(totals.sums + position);
-  const auto after = before + value;
-  const auto taken = after - before;
-  const auto error = (before - (after - taken)) + (value - taken);
-  store_anywhere<Width>(totals.sums + position, after);
-  store_anywhere<Width>(totals.compensation + position,
-                        load_anywhere<Width>(totals.compensation + position) + error);
+MIXSTREAM_INLINE void add_exactly(Totals totals, std::size_t position, Lanes value) {
+  const Lanes before = load_anywhere(totals.sums + position);
+  const Lanes after = before + value;
+  const Lanes taken = after - before;
+  const Lanes error = (before - (after - taken)) + (value - taken);
+  store_anywhere(totals.sums + position, after);
+  store_anywhere(totals.compensation + position, load_anywhere(totals.compensation + position) + error);
 }
 
-/// Closes a tile: adds the lanes of each part, and the result to the totals. Row i of the tile's Columns
-/// totals starts at starts[i].
-template <int Rows, int Columns>
-MIXSTREAM_INLINE void add_parts(const Lanes* parts, Totals totals, const std::size_t* starts) {
-  if constexpr (Columns % width == 0) {
-    for (int row = 0; row < Rows; ++row) {
-      for (int column = 0; column < Columns; column += width) {
-        add_exactly<width>(totals, starts[row] + column, sums_of(parts + row * Columns + column));
-      }
-    }
-  } else if (Columns == 1 && Rows > 1 && starts[Rows - 1] - starts[0] == Rows - 1) {
-    add_parts<1, Rows>(parts, totals, starts);  // a single column whose totals follow each other
-  } else {                                      // totals that do not lie vector by vector: two at a time
-    constexpr int count = (Rows * Columns + width - 1) / width * width;
-    Lanes padded[count] = {};
-    for (int part = 0; part < Rows * Columns; ++part) padded[part] = parts[part];
-    alignas(64) double values[count];
-    for (int part = 0; part < count; part += width) store(values + part, sums_of(padded + part));
-    for (int row = 0; row < Rows; ++row) {
-      const double* value = values + row * Columns;
-      for (int column = 0; column + 2 <= Columns; column += 2) {
-        add_exactly<2>(totals, starts[row] + column, load_anywhere<2>(value + column));
-      }
-      if constexpr (Columns % 2 != 0) add_exactly<1>(totals, starts[row] + Columns - 1, value[Columns - 1]);
-    }
+/// The same for lanes [from, to) only; lane `from` belongs at `position`.
+inline void add_some(Totals totals, std::size_t position, Lanes value, std::size_t from, std::size_t to) {
+  alignas(64) double values[width];
+  store(values, value);
+  for (std::size_t lane = from; lane < to; ++lane, ++position) {
+    const double before = totals.sums[position];
+    const double after = before + values[lane];
+    const double taken = after - before;
+    totals.sums[position] = after;
+    totals.compensation[position] += (before - (after - taken)) + (values[lane] - taken);
   }
 }
 
-/// The monomial columns of a block, ready to multiply.
+/// The columns of a block, ready to multiply.
 struct Table {
-  const double* left;   ///< the columns times the weights
-  const double* right;  ///< the columns
-  std::size_t rows;     ///< a multiple of step; rows beyond the block's are zero
+  const Plan& plan;
+  const double* workspace;
+  const double* scaled_left;  ///< the left columns times the weights; null: their places in the workspace
+  const double* right;        ///< groups; the last one ends with the last right column
+  std::size_t group_stride;
+  std::size_t shift;  ///< right columns missing in the first group
+  std::size_t rows;   ///< a multiple of 8; rows beyond the block's are zero
+  Totals totals;
+
+  const double* left(std::size_t l) const {
+    return scaled_left != nullptr ? scaled_left + l * plan.stride : workspace + plan.lefts[l].place;
+  }
 };
 
-constexpr int wide = width > 4 ? width : 4;  ///< right columns of a main tile
+/// A strip of a rectangle: some groups of right columns, of which columns [begin, end) count (in places of
+/// the group table, that is right column + shift).
+struct Strip {
+  std::size_t first_group;
+  std::size_t begin;
+  std::size_t end;
+};
 
-/// parts += left columns times right columns, for the rows of one vector.
+/// Sums over four rows of Left columns times Right groups. The smaller side stays in registers.
 template <int Left, int Right>
 MIXSTREAM_INLINE void multiply_rows(const double* const* left, const double* const* right, std::size_t row,
-                              Lanes* parts) {
-  if constexpr (Left <= Right) {
-    Lanes a[Left];
-    for (int i = 0; i < Left; ++i) {
-      a[i] = load(left[i] + row);
-    }
-    for (int j = 0; j < Right; ++j) {
-      Lanes b = load(right[j] + row);
-      for (int i = 0; i < Left; ++i) multiply_add(parts[i * Right + j], a[i], b);
-    }
-  } else {
-    Lanes b[Right];
-    for (int j = 0; j < Right; ++j) {
-      b[j] = load(right[j] + row);
-    }
-    for (int i = 0; i < Left; ++i) {
-      Lanes a = load(left[i] + row);
-      for (int j = 0; j < Right; ++j) multiply_add(parts[i * Right + j], a, b[j]);
-    }
-  }
-}
-
-/// Some left columns and where their rows of totals start.
-template <int Left>
-struct LeftColumns {
-  const double* columns[Left];
-  std::size_t starts[Left];
-
-  MIXSTREAM_MEMBER LeftColumns(const Plan& plan, const Table& table, std::size_t first) {
-    for (int i = 0; i < Left; ++i) {
-      columns[i] = table.left + plan.left_offsets[first + i];
-      starts[i] = plan.row_starts[first + i];
-    }
-  }
-};
-
-/// parts += left columns times right columns, for the rows of one step.
-template <int Left, int Right>
-MIXSTREAM_INLINE void multiply_step(const double* const* left, const double* const* right, std::size_t row,
-                                    Lanes* parts) {
+                                    Lanes* sums) {
 #pragma GCC unroll 4
-  for (int part = 0; part < step; part += width) multiply_rows<Left, Right>(left, right, row + part, parts);
+  for (int i = 0; i < 4; ++i, ++row) {
+    if constexpr (Left < Right) {
+      Lanes a[Left];
+      for (int l = 0; l < Left; ++l) a[l] = broadcast(left[l] + row);
+      for (int r = 0; r < Right; ++r) {
+        const Lanes b = load(right[r] + row * width);
+        for (int l = 0; l < Left; ++l) multiply_add(sums[l * Right + r], a[l], b);
+      }
+    } else {
+      Lanes b[Right];
+      for (int r = 0; r < Right; ++r) b[r] = load(right[r] + row * width);
+      for (int l = 0; l < Left; ++l) {
+        const Lanes a = broadcast(left[l] + row);
+        for (int r = 0; r < Right; ++r) multiply_add(sums[l * Right + r], a, b[r]);
+      }
+    }
+  }
 }
 
-/// The totals of some left columns and right columns [r, r + Right). `upcoming` is a column wanted soon.
+/// The totals of left columns [l, l + Left) and the strip's Right groups.
 template <int Left, int Right>
-MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, const LeftColumns<Left>& some, std::size_t r,
-                           const double* upcoming, Totals totals) {
+void tile(const Table& table, std::size_t l, const Strip& strip) {
   const double* left[Left];
   const double* right[Right];
-  std::size_t starts[Left];
   for (int i = 0; i < Left; ++i) {
-    left[i] = some.columns[i];
-    starts[i] = some.starts[i] + r;
+    left[i] = table.left(l + i);
     keep_pointer(left[i]);
   }
   for (int j = 0; j < Right; ++j) {
-    right[j] = table.right + (r + j) * plan.stride;
+    right[j] = table.right + (strip.first_group + j) * table.group_stride;
     keep_pointer(right[j]);
   }
-  Lanes parts[Left * Right] = {};
-  for (std::size_t row = 0; row < table.rows; row += step) {
-    __builtin_prefetch(upcoming + row);
-    if constexpr (step > 8) __builtin_prefetch(upcoming + row + 8);
-#pragma GCC unroll 4
-    for (int i = 0; i < step; i += width) multiply_rows<Left, Right>(left, right, row + i, parts);
+  const std::size_t rows = table.rows;
+  Lanes sums[Left * Right] = {};
+  for (std::size_t row = 0; row < rows; row += 4) multiply_rows<Left, Right>(left, right, row, sums);
+
+  const std::size_t first = strip.first_group * width;
+  if (first >= strip.begin && first + Right * width <= strip.end) {
+    for (int i = 0; i < Left; ++i) {
+      const std::size_t start = table.plan.lefts[l + i].row_start + first - table.shift;
+      for (int j = 0; j < Right; ++j) add_exactly(table.totals, start + j * width, sums[i * Right + j]);
+    }
+    return;
   }
-  add_parts<Left, Right>(parts, totals, starts);
+  for (int i = 0; i < Left; ++i) {
+    for (int j = 0; j < Right; ++j) {
+      const std::size_t place = first + j * width;
+      const std::size_t from = place < strip.begin ? strip.begin - place : 0;
+      const std::size_t to = place + width > strip.end ? strip.end - place : width;
+      add_some(table.totals, table.plan.lefts[l + i].row_start + place + from - table.shift,
+               sums[i * Right + j], from, to);
+    }
+  }
 }
 
-/// The last `count` <= Left left columns of a strip.
+// How many sums to hold in registers: those of the instruction set less what factors need.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int most_sums = 24;
+#elif MIXSTREAM_KERNEL_WIDTH >= 4
+constexpr int most_sums = 12;
+#else
+constexpr int most_sums = 9;
+#endif
+constexpr int most_lefts = 10;  // each needs a pointer
+
+/// `count` tiles of `size` <= Left left columns each, from l on.
 template <int Left, int Right>
-void strip_rest(const Plan& plan, const Table& table, std::size_t l, std::size_t count, std::size_t r,
-                Totals totals) {
+void tiles(const Table& table, std::size_t l, std::size_t size, std::size_t count, const Strip& strip) {
   if constexpr (Left > 0) {
-    if (count == Left) {
-      tile<Left, Right>(plan, table, {plan, table, l}, r, table.right, totals);
-    } else {
-      strip_rest<Left - 1, Right>(plan, table, l, count, r, totals);
-    }
+    if (size < Left) return tiles<Left - 1, Right>(table, l, size, count, strip);
+    for (; count > 0; --count, l += Left) tile<Left, Right>(table, l, strip);
   }
 }
 
-/// Columns [r, r + Right), left columns [l, end).
-template <int Left, int Right>
-void strip(const Plan& plan, const Table& table, std::size_t l, std::size_t end, std::size_t r,
-           Totals totals) {
-  for (; l + Left <= end; l += Left) tile<Left, Right>(plan, table, {plan, table, l}, r, table.right, totals);
-  strip_rest<Left - 1, Right>(plan, table, l, end - l, r, totals);
+/// All left columns of a rectangle times Right groups, in tiles of even size.
+template <int Right>
+void multiply_strip(const Table& table, const Rectangle& all, const Strip& strip) {
+  constexpr int most = most_sums / Right < most_lefts ? most_sums / Right : most_lefts;
+  const std::size_t lefts = all.left_end - all.left_begin;
+  const std::size_t count = (lefts + most - 1) / most;
+  const std::size_t larger = lefts % count;  // so many tiles have one column more
+  const std::size_t size = lefts / count;
+  tiles<most, Right>(table, all.left_begin, size + 1, larger, strip);
+  tiles<most, Right>(table, all.left_begin + larger * (size + 1), size, count - larger, strip);
 }
 
-/// A rectangle whose columns, a multiple of `wide`, stay in the first-level cache while the left columns go by.
-void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals totals) {
-  std::size_t l = part.left_begin;
-  for (; l + 3 <= part.left_end; l += 3) {
-    const LeftColumns<3> left(plan, table, l);
-    std::size_t next = l + 3;
-    for (std::size_t r = part.right_begin; r < part.right_end; r += wide, ++next) {
-      const bool soon = next < l + 6 && next < part.left_end;
-      tile<3, wide>(plan, table, left, r, table.left + plan.left_offsets[soon ? next : l], totals);
+/// All totals of a rectangle, strip by strip: a strip stays in the first-level cache while the left columns
+/// go by.
+void multiply(const Table& table, const Rectangle& all) {
+  const std::size_t begin = all.right_begin + table.shift;
+  const std::size_t end = all.right_end + table.shift;
+  std::size_t group = begin / width;
+  const std::size_t last = (end + width - 1) / width;
+  const std::size_t most = all.left_end - all.left_begin <= 3 ? 4 : 3;
+  for (std::size_t strips = (last - group + most - 1) / most; strips > 0; --strips) {
+    const std::size_t groups = (last - group + strips - 1) / strips;
+    const Strip strip{group, begin, end};
+    switch (groups) {
+      case 1:
+        multiply_strip<1>(table, all, strip);
+        break;
+      case 2:
+        multiply_strip<2>(table, all, strip);
+        break;
+      case 3:
+        multiply_strip<3>(table, all, strip);
+        break;
+      default:
+        multiply_strip<4>(table, all, strip);
+        break;
     }
-  }
-  for (; l < part.left_end; ++l) {
-    const LeftColumns<1> left(plan, table, l);
-    std::size_t r = part.right_begin;
-    for (; r + 3 * wide <= part.right_end; r += 3 * wide) {
-      tile<1, 3 * wide>(plan, table, left, r, table.right, totals);
-    }
-    for (; r < part.right_end; r += wide) tile<1, wide>(plan, table, left, r, table.right, totals);
-  }
-}
-
-/// All totals of a rectangle.
-void multiply(const Plan& plan, const Table& table, const Rectangle& all, Totals totals) {
-  constexpr std::size_t cached = 24 * 1024 / sizeof(double);
-  const auto fitting = static_cast<std::uint32_t>(cached / plan.stride / wide * wide);
-  const std::uint32_t panel_columns = fitting < wide ? wide : fitting;
-  const std::uint32_t whole = all.right_begin + (all.right_end - all.right_begin) / wide * wide;
-  for (std::uint32_t r = all.right_begin; r < whole; r += panel_columns) {
-    const std::uint32_t end = r + panel_columns < whole ? r + panel_columns : whole;
-    panel(plan, table, {all.left_begin, all.left_end, r, end}, totals);
-  }
-  std::uint32_t r = whole;
-  if (wide > 4 && r + 4 <= all.right_end) {
-    strip<6, 4>(plan, table, all.left_begin, all.left_end, r, totals);
-    r += 4;
-  }
-  switch (all.right_end - r) {
-    case 3: return strip<4, 3>(plan, table, all.left_begin, all.left_end, r, totals);
-    case 2: return strip<6, 2>(plan, table, all.left_begin, all.left_end, r, totals);
-    case 1: return strip<8, 1>(plan, table, all.left_begin, all.left_end, r, totals);
-    default: return;
+    group += groups;
   }
 }
 

@@ -7,126 +7,170 @@
 namespace mixstream::variants {
 namespace {
 
-/// Where things stand in the workspace: columns one stride apart.
-struct Workspace {
-  double* table;   ///< degree-3 monomials, lexicographic; its first m columns are (0, 0, k) = the variables
-  double* scaled;  ///< the table times the weights; the table itself when all are 1
-  double* weight;  ///< one column; null when all are 1
-  double* parts;   ///< four rows of sums over the table's columns, lane by lane: of pivots 0 and 1
-};
+constexpr std::size_t chunk = 8;  ///< blocks are filled up with zeros to a multiple of it
 
-/// Copies a column; what a step holds beyond the rows becomes zero.
+/// Copies a column; what a chunk holds beyond the rows becomes zero.
 void copy_column(const double* from, double* to, std::size_t rows) {
   std::size_t row = 0;
   for (; row < rows; ++row) to[row] = from[row];
-  for (; row % step != 0; ++row) to[row] = 0.0;
+  for (; row % chunk != 0; ++row) to[row] = 0.0;
 }
 
-/// Builds Count columns of the table and multiplies them, while they are at hand, with the left columns of pivot
-/// 0, which is 1, and if Lefts is 3 of pivot 1: z_1, z_1^2 and z_1^3. The parts go to the rows of space.parts.
-template <int Count, int Lefts, bool Weighted>
-MIXSTREAM_INLINE void build_columns(const Plan& plan, const Workspace& space, std::size_t rows,
-                                    std::size_t column) {
-  const double* pair[Count];
-  const double* variable[Count];
+/// Builds Count columns of pairs from `column` on, and adds their sums to the totals of pivot 0.
+template <int Count>
+void build_pairs(const Plan& plan, double* pairs, const double* weight, std::size_t rows, std::size_t column,
+                 Totals totals) {
+  const double* a[Count];
+  const double* b[Count];
   double* out[Count];
-  double* scaled[Count];
-  const double* left[Lefts + 1];
-  for (int j = 0; j < Count; ++j) {
-    pair[j] = space.table + plan.factors[column + j].pair;
-    variable[j] = space.table + plan.factors[column + j].variable;
-    out[j] = space.table + (column + j) * plan.stride;
-    scaled[j] = space.scaled + (column + j) * plan.stride;
-    keep_pointer(pair[j]);
-    keep_pointer(variable[j]);
-    keep_pointer(out[j]);
+  for (int i = 0; i < Count; ++i) {
+    a[i] = pairs + plan.pairs[column + i].pair;
+    b[i] = pairs + plan.pairs[column + i].variable;
+    out[i] = pairs + (column + i) * plan.stride;
+    keep_pointer(a[i]);
+    keep_pointer(b[i]);
+    keep_pointer(out[i]);
   }
-  for (int i = 0; i < Lefts; ++i) {
-    left[i] = space.scaled + plan.left_offsets[1 + i];
-    keep_pointer(left[i]);
-  }
-  const double* const weights = space.weight;
-  Lanes parts[(1 + Lefts) * Count] = {};
+  Lanes parts[width] = {};
   for (std::size_t row = 0; row < rows; row += width) {
-    Lanes a[Lefts + 1];
-    for (int i = 0; i < Lefts; ++i) a[i] = load(left[i] + row);
-    for (int j = 0; j < Count; ++j) {
-      const Lanes product = load(pair[j] + row) * load(variable[j] + row);
-      store(out[j] + row, product);
-      Lanes weighted = product;
-      if constexpr (Weighted) {
-        weighted *= load(weights + row);
-        store(scaled[j] + row, weighted);
-      }
-      parts[j] += weighted;
-      for (int i = 0; i < Lefts; ++i) multiply_add(parts[(1 + i) * Count + j], a[i], product);
+    for (int i = 0; i < Count; ++i) {
+      const Lanes product = load(a[i] + row) * load(b[i] + row);
+      store(out[i] + row, product);
+      parts[i] += weight == nullptr ? product : product * load(weight + row);
     }
   }
-  for (int i = 0; i <= Lefts; ++i) {
-    for (int j = 0; j < Count; ++j) {
-      store(space.parts + (i * plan.columns + column + j) * width, parts[i * Count + j]);
-    }
-  }
+  add_some(totals, column, sums_of(parts), 0, Count);
 }
 
-/// The table of degree-3 monomials and the parts of pivots 0 and 1.
+/// Builds one group of right columns, and adds their sums to the totals of pivot 0.
 template <bool Weighted>
-void build_table(const Plan& plan, const Workspace& space, std::size_t rows) {
-  const std::size_t m = plan.variables;
-  const std::size_t first = m * (m + 1) / 2;  // the column (1, 1, 1), after all (0, j, k)
-  std::size_t column = 0;
-  for (; column + 4 <= first; column += 4) build_columns<4, 0, Weighted>(plan, space, rows, column);
-  for (; column < first; ++column) build_columns<1, 0, Weighted>(plan, space, rows, column);
-  if (m > 1) build_columns<1, 0, Weighted>(plan, space, rows, first);  // z_1^3, a left column
-  for (; column + 3 <= plan.columns; column += 3) build_columns<3, 3, Weighted>(plan, space, rows, column);
-  for (; column < plan.columns; ++column) build_columns<1, 3, Weighted>(plan, space, rows, column);
+void build_group(const Table& table, double* out, const double* weight, std::size_t group) {
+  const double* pair[width];
+  const double* variable[width];
+  for (int i = 0; i < width; ++i) {
+    const std::size_t place = group * width + i;
+    const Factors& factors = table.plan.rights[place < table.shift ? 0 : place - table.shift];
+    pair[i] = table.workspace + factors.pair;
+    variable[i] = table.workspace + factors.variable;
+    keep_pointer(pair[i]);
+    keep_pointer(variable[i]);
+  }
+  const std::size_t rows = table.rows;
+  Lanes sums[width] = {};
+  for (std::size_t row = 0; row < rows; row += width) {
+    Lanes products[width];
+    for (int i = 0; i < width; ++i) products[i] = load(pair[i] + row) * load(variable[i] + row);
+    transpose(products);
+    for (int i = 0; i < width; ++i) {
+      store(out + (row + i) * width, products[i]);
+      if constexpr (Weighted) {
+        multiply_add(sums[i], broadcast(weight + row + i), products[i]);
+      } else {
+        sums[i] += products[i];
+      }
+    }
+  }
+  for (int i = 1; i < width; ++i) sums[0] += sums[i];
+  const std::size_t from = group == 0 ? table.shift : 0;
+  add_some(table.totals, table.plan.pair_count + group * width + from - table.shift, sums[0], from, width);
 }
 
-/// Adds one row of parts to totals that follow each other.
-void add_row(const double* parts, std::size_t count, Totals totals, std::size_t start) {
-  std::size_t column = 0;
-  for (; column + width <= count; column += width) {
-    Lanes group[width];
-    for (int i = 0; i < width; ++i) group[i] = load(parts + (column + i) * width);
-    add_exactly<width>(totals, start + column, sums_of(group));
-  }
-  for (; column < count; ++column) {
-    double sum = 0.0;
-    for (int i = 0; i < width; ++i) sum += parts[column * width + i];
-    add_exactly<1>(totals, start + column, sum);
+/// Left columns that are not among the pairs; with weights all of them, (0, i, j) z_a w.
+void build_lefts(const Plan& plan, double* workspace, double* scaled, const double* weight,
+                 std::size_t rows) {
+  for (std::size_t l = 1; l < plan.left_count; ++l) {
+    const Left& left = plan.lefts[l];
+    if (weight == nullptr && left.place < plan.pair_count * plan.stride) continue;
+    const double* pair = workspace + left.factors.pair;
+    const double* variable = workspace + left.factors.variable;
+    double* out = weight == nullptr ? workspace + left.place : scaled + l * plan.stride;
+    for (std::size_t row = 0; row < rows; row += width) {
+      Lanes product = load(pair + row) * load(variable + row);
+      if (weight != nullptr) product *= load(weight + row);
+      store(out + row, product);
+    }
   }
 }
 
-/// The totals of pivots 0 and 1.
-void add_first_pivots(const Plan& plan, const Workspace& space, Totals totals) {
-  const std::size_t first = plan.variables * (plan.variables + 1) / 2;
-  add_row(space.parts, plan.columns, totals, 0);
-  for (std::size_t i = 1; i <= 3 && first < plan.columns; ++i) {
-    add_row(space.parts + (i * plan.columns + first) * width, plan.columns - first, totals,
-            plan.row_starts[i] + first);
+/// The last pivot's totals of Count pairs: sums of z_i z_j times fourth, which is w z_a^4.
+template <int Count>
+void multiply_pairs(const Plan& plan, const double* pairs, const double* fourth, std::size_t rows,
+                    std::size_t first, Totals totals) {
+  constexpr int vectors = (Count + width - 1) / width;
+  const double* pair[Count];
+  for (int i = 0; i < Count; ++i) {
+    pair[i] = pairs + plan.last_pairs[first + i];
+    keep_pointer(pair[i]);
   }
+  Lanes parts[vectors * width] = {};
+  for (std::size_t row = 0; row < rows; row += width) {
+    const Lanes factor = load(fourth + row);
+    for (int i = 0; i < Count; ++i) multiply_add(parts[i], load(pair[i] + row), factor);
+  }
+  for (int i = 0; i < vectors; ++i) {
+    const int count = Count - i * width < width ? Count - i * width : width;
+    const std::size_t position = plan.last_start + first + i * width;
+    if (count == width) {
+      add_exactly(totals, position, sums_of(parts + i * width));
+    } else {
+      add_some(totals, position, sums_of(parts + i * width), 0, count);
+    }
+  }
+}
+
+/// All totals of the last pivot a: one right column, z_a^3, so the pairs do for left columns.
+void multiply_last_pivot(const Plan& plan, const double* pairs, double* fourth, const double* weight,
+                         std::size_t rows, Totals totals) {
+  const double* variable = pairs + (plan.variables - 1) * plan.stride;
+  for (std::size_t row = 0; row < rows; row += width) {
+    const Lanes square = load(variable + row) * load(variable + row);
+    store(fourth + row, weight == nullptr ? square * square : square * square * load(weight + row));
+  }
+  std::size_t first = 0;
+  for (; first + 8 <= plan.pair_count; first += 8)
+    multiply_pairs<8>(plan, pairs, fourth, rows, first, totals);
+  for (; first + 4 <= plan.pair_count; first += 4)
+    multiply_pairs<4>(plan, pairs, fourth, rows, first, totals);
+  for (; first < plan.pair_count; ++first) multiply_pairs<1>(plan, pairs, fourth, rows, first, totals);
 }
 
 }  // namespace
 
 void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* workspace, Totals totals) noexcept {
-  const std::size_t rows = (block.rows + step - 1) / step * step;
-  double* const parts = workspace + plan.columns * plan.stride;
-  Workspace space{workspace, workspace, nullptr, parts};
+  const std::size_t rows = (block.rows + chunk - 1) / chunk * chunk;
+  const std::size_t capacity = plan.stride - 8;
+  double* const lefts = workspace + plan.pair_count * plan.stride;  // the pairs come first
+  double* const fourth = lefts + plan.left_count * plan.stride;
+  double* const weight = block.weights == nullptr ? nullptr : fourth + plan.stride;
+  double* const right = fourth + 2 * plan.stride;
   for (std::size_t k = 0; k < plan.variables; ++k) {
-    copy_column(block.values + k * plan.stride, space.table + k * plan.stride, block.rows);
+    copy_column(block.values + k * plan.stride, workspace + k * plan.stride, block.rows);
   }
-  if (block.weights == nullptr) {
-    build_table<false>(plan, space, rows);
-  } else {
-    space.weight = parts + 4 * plan.columns * 8;
-    space.scaled = space.weight + plan.stride;
-    copy_column(block.weights, space.weight, block.rows);
-    build_table<true>(plan, space, rows);
+  if (weight != nullptr) copy_column(block.weights, weight, block.rows);
+  std::size_t column = 0;
+  for (; column + width <= plan.pair_count; column += width) {
+    build_pairs<width>(plan, workspace, weight, rows, column, totals);
   }
-  add_first_pivots(plan, space, totals);
-  const Table table{space.scaled, space.table, rows};
-  for (std::size_t i = 0; i < plan.rectangle_count; ++i) multiply(plan, table, plan.rectangles[i], totals);
+  for (; column < plan.pair_count; ++column) build_pairs<1>(plan, workspace, weight, rows, column, totals);
+  if (plan.variables == 1) return;
+
+  const std::size_t groups = (plan.right_count + width - 1) / width;
+  const Table table{plan,
+                    workspace,
+                    weight == nullptr ? nullptr : lefts,
+                    right,
+                    capacity * width + 8,
+                    groups * width - plan.right_count,
+                    rows,
+                    totals};
+  for (std::size_t group = 0; group < groups; ++group) {
+    double* const out = right + group * table.group_stride;
+    weight == nullptr ? build_group<false>(table, out, weight, group)
+                      : build_group<true>(table, out, weight, group);
+  }
+  build_lefts(plan, workspace, lefts, weight, rows);
+  for (std::size_t i = 0; i < plan.rectangle_count; ++i) multiply(table, plan.rectangles[i]);
+  multiply_last_pivot(plan, workspace, fourth, weight, rows, totals);
 }
 
 }  // namespace mixstream::variants
