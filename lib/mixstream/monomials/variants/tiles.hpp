@@ -20,16 +20,14 @@ MIXSTREAM_INLINE void add_exactly(Totals totals, std::size_t position, Lanes val
   store_anywhere(totals.compensation + position, load_anywhere(totals.compensation + position) + error);
 }
 
-/// The same for lanes [from, to) only; lane `from` belongs at `position`.
-inline void add_some(Totals totals, std::size_t position, Lanes value, std::size_t from, std::size_t to) {
-  alignas(64) double values[width];
-  store(values, value);
-  for (std::size_t lane = from; lane < to; ++lane, ++position) {
+/// The same for a few totals that do not fill vectors.
+inline void add_exactly(Totals totals, std::size_t position, const double* values, std::size_t count) {
+  for (; count > 0; --count, ++position, ++values) {
     const double before = totals.sums[position];
-    const double after = before + values[lane];
+    const double after = before + *values;
     const double taken = after - before;
     totals.sums[position] = after;
-    totals.compensation[position] += (before - (after - taken)) + (values[lane] - taken);
+    totals.compensation[position] += (before - (after - taken)) + (*values - taken);
   }
 }
 
@@ -100,19 +98,21 @@ void tile(const Table& table, std::size_t l, const Strip& strip) {
 
   const std::size_t first = strip.first_group * width;
   if (first >= strip.begin && first + Right * width <= strip.end) {
+#pragma GCC unroll 12
     for (int i = 0; i < Left; ++i) {
       const std::size_t start = table.plan.lefts[l + i].row_start + first - table.shift;
+#pragma GCC unroll 4
       for (int j = 0; j < Right; ++j) add_exactly(table.totals, start + j * width, sums[i * Right + j]);
     }
-    return;
-  }
-  for (int i = 0; i < Left; ++i) {
-    for (int j = 0; j < Right; ++j) {
-      const std::size_t place = first + j * width;
-      const std::size_t from = place < strip.begin ? strip.begin - place : 0;
-      const std::size_t to = place + width > strip.end ? strip.end - place : width;
-      add_some(table.totals, table.plan.lefts[l + i].row_start + place + from - table.shift,
-               sums[i * Right + j], from, to);
+  } else {
+    alignas(64) double values[Left * Right * width];
+#pragma GCC unroll 24
+    for (int i = 0; i < Left * Right; ++i) store(values + i * width, sums[i]);
+    const std::size_t from = first < strip.begin ? strip.begin - first : 0;
+    const std::size_t to = first + Right * width < strip.end ? Right * width : strip.end - first;
+    for (int i = 0; i < Left; ++i) {
+      add_exactly(table.totals, table.plan.lefts[l + i].row_start + first + from - table.shift,
+                  values + i * Right * width + from, to - from);
     }
   }
 }

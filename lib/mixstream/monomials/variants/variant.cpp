@@ -16,6 +16,15 @@ void copy_column(const double* from, double* to, std::size_t rows) {
   for (; row % chunk != 0; ++row) to[row] = 0.0;
 }
 
+/// Adds lanes [from, to) to totals; lane `from` belongs at `position`.
+MIXSTREAM_INLINE void add_sums(Totals totals, std::size_t position, Lanes sums, std::size_t from,
+                               std::size_t to) {
+  if (to - from == width) return add_exactly(totals, position, sums);
+  alignas(64) double values[width];
+  store(values, sums);
+  add_exactly(totals, position, values + from, to - from);
+}
+
 /// Builds Count columns of pairs from `column` on, and adds their sums to the totals of pivot 0.
 template <int Count>
 void build_pairs(const Plan& plan, double* pairs, const double* weight, std::size_t rows, std::size_t column,
@@ -39,7 +48,7 @@ void build_pairs(const Plan& plan, double* pairs, const double* weight, std::siz
       parts[i] += weight == nullptr ? product : product * load(weight + row);
     }
   }
-  add_some(totals, column, sums_of(parts), 0, Count);
+  add_sums(totals, column, sums_of(parts), 0, Count);
 }
 
 /// Builds one group of right columns, and adds their sums to the totals of pivot 0.
@@ -72,7 +81,7 @@ void build_group(const Table& table, double* out, const double* weight, std::siz
   }
   for (int i = 1; i < width; ++i) sums[0] += sums[i];
   const std::size_t from = group == 0 ? table.shift : 0;
-  add_some(table.totals, table.plan.pair_count + group * width + from - table.shift, sums[0], from, width);
+  add_sums(table.totals, table.plan.pair_count + group * width + from - table.shift, sums[0], from, width);
 }
 
 /// Left columns that are not among the pairs; with weights all of them, (0, i, j) z_a w.
@@ -110,11 +119,7 @@ void multiply_pairs(const Plan& plan, const double* pairs, const double* fourth,
   for (int i = 0; i < vectors; ++i) {
     const int count = Count - i * width < width ? Count - i * width : width;
     const std::size_t position = plan.last_start + first + i * width;
-    if (count == width) {
-      add_exactly(totals, position, sums_of(parts + i * width));
-    } else {
-      add_some(totals, position, sums_of(parts + i * width), 0, count);
-    }
+    add_sums(totals, position, sums_of(parts + i * width), 0, count);
   }
 }
 
