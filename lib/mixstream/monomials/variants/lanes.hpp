@@ -20,7 +20,7 @@ constexpr int width = MIXSTREAM_KERNEL_WIDTH;
 #if MIXSTREAM_KERNEL_WIDTH == 1
 using Lanes = double;
 #else
-typedef double Lanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH), may_alias));
+typedef double Lanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH)));
 #endif
 
 MIXSTREAM_INLINE Lanes load(const double* aligned) {

@@ -55,37 +55,49 @@ struct Strip {
   std::size_t end;
 };
 
-/// Sums over four rows of Left columns times Right groups. The smaller side stays in registers.
+/// Adds the sums of a tile that count: columns [begin, end) of the strip.
 template <int Left, int Right>
-MIXSTREAM_INLINE void multiply_rows(const double* const* left, const double* const* right, std::size_t row,
-                                    Lanes* sums) {
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i, ++row) {
-    if constexpr (Left < Right) {
-      Lanes a[Left];
-      for (int l = 0; l < Left; ++l) a[l] = broadcast(left[l] + row);
-      for (int r = 0; r < Right; ++r) {
-        const Lanes b = load(right[r] + row * width);
-        for (int l = 0; l < Left; ++l) multiply_add(sums[l * Right + r], a[l], b);
-      }
-    } else {
-      Lanes b[Right];
-      for (int r = 0; r < Right; ++r) b[r] = load(right[r] + row * width);
-      for (int l = 0; l < Left; ++l) {
-        const Lanes a = broadcast(left[l] + row);
-        for (int r = 0; r < Right; ++r) multiply_add(sums[l * Right + r], a, b[r]);
-      }
+__attribute__((noinline)) void add_partly(const Table& table, const Strip& strip, const std::size_t* starts,
+                                          const double* values) {
+  const std::size_t first = strip.first_group * width;
+  const std::size_t from = first < strip.begin ? strip.begin - first : 0;
+  const std::size_t to = first + Right * width < strip.end ? Right * width : strip.end - first;
+  for (int i = 0; i < Left; ++i) {
+    add_exactly(table.totals, starts[i] + from, values + i * Right * width + from, to - from);
+  }
+}
+
+/// Sums over one row of Left columns times Right groups. The smaller side stays in registers.
+template <int Left, int Right>
+MIXSTREAM_INLINE void multiply_row(const double* const* left, const double* const* right, std::size_t row,
+                                   Lanes* sums) {
+  if constexpr (Left < Right) {
+    Lanes a[Left];
+    for (int l = 0; l < Left; ++l) a[l] = broadcast(left[l] + row);
+    for (int r = 0; r < Right; ++r) {
+      const Lanes b = load(right[r] + row * width);
+      for (int l = 0; l < Left; ++l) multiply_add(sums[l * Right + r], a[l], b);
+    }
+  } else {
+    Lanes b[Right];
+    for (int r = 0; r < Right; ++r) b[r] = load(right[r] + row * width);
+    for (int l = 0; l < Left; ++l) {
+      const Lanes a = broadcast(left[l] + row);
+      for (int r = 0; r < Right; ++r) multiply_add(sums[l * Right + r], a, b[r]);
     }
   }
 }
 
-/// The totals of left columns [l, l + Left) and the strip's Right groups.
-template <int Left, int Right>
-void tile(const Table& table, std::size_t l, const Strip& strip) {
+/// The totals of left columns [l, l + Left) and the strip's Right groups. Whole: all columns of the groups
+/// count.
+template <int Left, int Right, bool Whole>
+MIXSTREAM_INLINE void tile(const Table& table, std::size_t l, const Strip& strip) {
   const double* left[Left];
   const double* right[Right];
+  std::size_t starts[Left];
   for (int i = 0; i < Left; ++i) {
     left[i] = table.left(l + i);
+    starts[i] = table.plan.lefts[l + i].row_start + strip.first_group * width - table.shift;
     keep_pointer(left[i]);
   }
   for (int j = 0; j < Right; ++j) {
@@ -94,26 +106,18 @@ void tile(const Table& table, std::size_t l, const Strip& strip) {
   }
   const std::size_t rows = table.rows;
   Lanes sums[Left * Right] = {};
-  for (std::size_t row = 0; row < rows; row += 4) multiply_rows<Left, Right>(left, right, row, sums);
-
-  const std::size_t first = strip.first_group * width;
-  if (first >= strip.begin && first + Right * width <= strip.end) {
-#pragma GCC unroll 12
-    for (int i = 0; i < Left; ++i) {
-      const std::size_t start = table.plan.lefts[l + i].row_start + first - table.shift;
+  for (std::size_t row = 0; row < rows; row += 4) {
 #pragma GCC unroll 4
-      for (int j = 0; j < Right; ++j) add_exactly(table.totals, start + j * width, sums[i * Right + j]);
+    for (int i = 0; i < 4; ++i) multiply_row<Left, Right>(left, right, row + i, sums);
+  }
+  if constexpr (Whole) {
+    for (int i = 0; i < Left; ++i) {
+      for (int j = 0; j < Right; ++j) add_exactly(table.totals, starts[i] + j * width, sums[i * Right + j]);
     }
   } else {
     alignas(64) double values[Left * Right * width];
-#pragma GCC unroll 24
     for (int i = 0; i < Left * Right; ++i) store(values + i * width, sums[i]);
-    const std::size_t from = first < strip.begin ? strip.begin - first : 0;
-    const std::size_t to = first + Right * width < strip.end ? Right * width : strip.end - first;
-    for (int i = 0; i < Left; ++i) {
-      add_exactly(table.totals, table.plan.lefts[l + i].row_start + first + from - table.shift,
-                  values + i * Right * width + from, to - from);
-    }
+    add_partly<Left, Right>(table, strip, starts, values);
   }
 }
 
@@ -132,7 +136,12 @@ template <int Left, int Right>
 void tiles(const Table& table, std::size_t l, std::size_t size, std::size_t count, const Strip& strip) {
   if constexpr (Left > 0) {
     if (size < Left) return tiles<Left - 1, Right>(table, l, size, count, strip);
-    for (; count > 0; --count, l += Left) tile<Left, Right>(table, l, strip);
+    const std::size_t first = strip.first_group * width;
+    if (first >= strip.begin && first + Right * width <= strip.end) {
+      for (; count > 0; --count, l += Left) tile<Left, Right, true>(table, l, strip);
+    } else {
+      for (; count > 0; --count, l += Left) tile<Left, Right, false>(table, l, strip);
+    }
   }
 }
 

@@ -26,7 +26,7 @@ MIXSTREAM_INLINE void add_sums(Totals totals, std::size_t position, Lanes sums, 
 }
 
 /// Builds Count columns of pairs from `column` on, and adds their sums to the totals of pivot 0.
-template <int Count>
+template <int Count, bool Weighted>
 void build_pairs(const Plan& plan, double* pairs, const double* weight, std::size_t rows, std::size_t column,
                  Totals totals) {
   const double* a[Count];
@@ -45,10 +45,20 @@ void build_pairs(const Plan& plan, double* pairs, const double* weight, std::siz
     for (int i = 0; i < Count; ++i) {
       const Lanes product = load(a[i] + row) * load(b[i] + row);
       store(out[i] + row, product);
-      parts[i] += weight == nullptr ? product : product * load(weight + row);
+      parts[i] += Weighted ? product * load(weight + row) : product;
     }
   }
   add_sums(totals, column, sums_of(parts), 0, Count);
+}
+
+template <bool Weighted>
+void build_all_pairs(const Plan& plan, double* pairs, const double* weight, std::size_t rows, Totals totals) {
+  std::size_t column = 0;
+  for (; column + width <= plan.pair_count; column += width) {
+    build_pairs<width, Weighted>(plan, pairs, weight, rows, column, totals);
+  }
+  for (; column < plan.pair_count; ++column)
+    build_pairs<1, Weighted>(plan, pairs, weight, rows, column, totals);
 }
 
 /// Builds one group of right columns, and adds their sums to the totals of pivot 0.
@@ -79,9 +89,10 @@ void build_group(const Table& table, double* out, const double* weight, std::siz
       }
     }
   }
-  for (int i = 1; i < width; ++i) sums[0] += sums[i];
+  Lanes sum = sums[0];
+  for (int i = 1; i < width; ++i) sum += sums[i];
   const std::size_t from = group == 0 ? table.shift : 0;
-  add_sums(table.totals, table.plan.pair_count + group * width + from - table.shift, sums[0], from, width);
+  add_sums(table.totals, table.plan.pair_count + group * width + from - table.shift, sum, from, width);
 }
 
 /// Left columns that are not among the pairs; with weights all of them, (0, i, j) z_a w.
@@ -152,11 +163,8 @@ void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* worksp
     copy_column(block.values + k * plan.stride, workspace + k * plan.stride, block.rows);
   }
   if (weight != nullptr) copy_column(block.weights, weight, block.rows);
-  std::size_t column = 0;
-  for (; column + width <= plan.pair_count; column += width) {
-    build_pairs<width>(plan, workspace, weight, rows, column, totals);
-  }
-  for (; column < plan.pair_count; ++column) build_pairs<1>(plan, workspace, weight, rows, column, totals);
+  weight == nullptr ? build_all_pairs<false>(plan, workspace, weight, rows, totals)
+                    : build_all_pairs<true>(plan, workspace, weight, rows, totals);
   if (plan.variables == 1) return;
 
   const std::size_t groups = (plan.right_count + width - 1) / width;
