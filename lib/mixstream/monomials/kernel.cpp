@@ -53,17 +53,17 @@ std::size_t workspace_doubles(const Packing& packing, std::size_t stride) {
 /// columns: one rectangle of all of them for b >= shallow - 1, one for each b before.
 std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
   const int m = packing.variables();
-  const int shallow = std::min(getenv("SH") ? std::atoi(getenv("SH")) : m < 12 ? 2 : 6, m - 1);
-  const std::uint32_t columns = lefts_before(m - 1);
+  const int shallow = std::min(getenv("SH") ? std::atoi(getenv("SH")) : m < 12 ? 2 : 6, std::max(m - 1, 2));
+  const std::uint32_t lefts = lefts_before(m - 1);
+  const std::uint32_t columns = lefts;  // N(m - 1, 3) of each
   const auto right_from = [&](int b) { return columns - narrow(packing.right_count(b)); };
   std::vector<variants::Rectangle> rectangles;
-  for (int b = 1; b + 1 < m; ++b) {
+  for (int b = 1; m > 1 && b < std::max(m - 1, 2); ++b) {
+    const std::uint32_t end = std::min(lefts_before(b + 1), lefts);
     if (b < shallow - 1) {
-      rectangles.push_back({1, lefts_before(b + 1), right_from(b), right_from(b + 1)});
-    } else if (b == shallow - 1) {
-      rectangles.push_back({1, lefts_before(b + 1), right_from(b), columns});
+      rectangles.push_back({0, end, right_from(b), right_from(b + 1)});
     } else {
-      rectangles.push_back({lefts_before(b), lefts_before(b + 1), right_from(b), columns});
+      rectangles.push_back({b < shallow ? 0 : lefts_before(b), end, right_from(b), columns});
     }
   }
   return rectangles;

@@ -99,6 +99,10 @@ MIXSTREAM_INLINE void tile(const Table& table, std::size_t l, const Strip& strip
     left[i] = table.left(l + i);
     starts[i] = table.plan.lefts[l + i].row_start + strip.first_group * width - table.shift;
     keep_pointer(left[i]);
+    for (int j = 0; j < Right * width; j += 8) {
+      __builtin_prefetch(table.totals.sums + starts[i] + j, 1);
+      __builtin_prefetch(table.totals.compensation + starts[i] + j, 1);
+    }
   }
   for (int j = 0; j < Right; ++j) {
     right[j] = table.right + (strip.first_group + j) * table.group_stride;

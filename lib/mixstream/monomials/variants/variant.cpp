@@ -16,54 +16,18 @@ void copy_column(const double* from, double* to, std::size_t rows) {
   for (; row % chunk != 0; ++row) to[row] = 0.0;
 }
 
-/// Adds lanes [from, to) to totals; lane `from` belongs at `position`.
-MIXSTREAM_INLINE void add_sums(Totals totals, std::size_t position, Lanes sums, std::size_t from,
-                               std::size_t to) {
-  if (to - from == width) return add_exactly(totals, position, sums);
-  alignas(64) double values[width];
-  store(values, sums);
-  add_exactly(totals, position, values + from, to - from);
+/// The pairs (0, j, k), j >= 1, after the variables.
+void build_pairs(const Plan& plan, double* pairs, std::size_t rows) {
+  for (std::size_t column = plan.variables; column < plan.pair_count; ++column) {
+    const double* a = pairs + plan.pairs[column].pair;
+    const double* b = pairs + plan.pairs[column].variable;
+    double* out = pairs + column * plan.stride;
+    for (std::size_t row = 0; row < rows; row += width) store(out + row, load(a + row) * load(b + row));
+  }
 }
 
-/// Builds Count columns of pairs from `column` on, and adds their sums to the totals of pivot 0.
-template <int Count, bool Weighted>
-void build_pairs(const Plan& plan, double* pairs, const double* weight, std::size_t rows, std::size_t column,
-                 Totals totals) {
-  const double* a[Count];
-  const double* b[Count];
-  double* out[Count];
-  for (int i = 0; i < Count; ++i) {
-    a[i] = pairs + plan.pairs[column + i].pair;
-    b[i] = pairs + plan.pairs[column + i].variable;
-    out[i] = pairs + (column + i) * plan.stride;
-    keep_pointer(a[i]);
-    keep_pointer(b[i]);
-    keep_pointer(out[i]);
-  }
-  Lanes parts[width] = {};
-  for (std::size_t row = 0; row < rows; row += width) {
-    for (int i = 0; i < Count; ++i) {
-      const Lanes product = load(a[i] + row) * load(b[i] + row);
-      store(out[i] + row, product);
-      parts[i] += Weighted ? product * load(weight + row) : product;
-    }
-  }
-  add_sums(totals, column, sums_of(parts), 0, Count);
-}
-
-template <bool Weighted>
-void build_all_pairs(const Plan& plan, double* pairs, const double* weight, std::size_t rows, Totals totals) {
-  std::size_t column = 0;
-  for (; column + width <= plan.pair_count; column += width) {
-    build_pairs<width, Weighted>(plan, pairs, weight, rows, column, totals);
-  }
-  for (; column < plan.pair_count; ++column)
-    build_pairs<1, Weighted>(plan, pairs, weight, rows, column, totals);
-}
-
-/// Builds one group of right columns, and adds their sums to the totals of pivot 0.
-template <bool Weighted>
-void build_group(const Table& table, double* out, const double* weight, std::size_t group) {
+/// One group of right columns.
+void build_group(const Table& table, double* out, std::size_t group) {
   const double* pair[width];
   const double* variable[width];
   for (int i = 0; i < width; ++i) {
@@ -75,30 +39,18 @@ void build_group(const Table& table, double* out, const double* weight, std::siz
     keep_pointer(variable[i]);
   }
   const std::size_t rows = table.rows;
-  Lanes sums[width] = {};
   for (std::size_t row = 0; row < rows; row += width) {
     Lanes products[width];
     for (int i = 0; i < width; ++i) products[i] = load(pair[i] + row) * load(variable[i] + row);
     transpose(products);
-    for (int i = 0; i < width; ++i) {
-      store(out + (row + i) * width, products[i]);
-      if constexpr (Weighted) {
-        multiply_add(sums[i], broadcast(weight + row + i), products[i]);
-      } else {
-        sums[i] += products[i];
-      }
-    }
+    for (int i = 0; i < width; ++i) store(out + (row + i) * width, products[i]);
   }
-  Lanes sum = sums[0];
-  for (int i = 1; i < width; ++i) sum += sums[i];
-  const std::size_t from = group == 0 ? table.shift : 0;
-  add_sums(table.totals, table.plan.pair_count + group * width + from - table.shift, sum, from, width);
 }
 
 /// Left columns that are not among the pairs; with weights all of them, (0, i, j) z_a w.
 void build_lefts(const Plan& plan, double* workspace, double* scaled, const double* weight,
                  std::size_t rows) {
-  for (std::size_t l = 1; l < plan.left_count; ++l) {
+  for (std::size_t l = 0; l < plan.left_count; ++l) {
     const Left& left = plan.lefts[l];
     if (weight == nullptr && left.place < plan.pair_count * plan.stride) continue;
     const double* pair = workspace + left.factors.pair;
@@ -112,42 +64,61 @@ void build_lefts(const Plan& plan, double* workspace, double* scaled, const doub
   }
 }
 
-/// The last pivot's totals of Count pairs: sums of z_i z_j times fourth, which is w z_a^4.
+/// Count columns times one factor, to totals that follow each other from `position` on.
 template <int Count>
-void multiply_pairs(const Plan& plan, const double* pairs, const double* fourth, std::size_t rows,
-                    std::size_t first, Totals totals) {
+void multiply_columns(const double* const* columns, const double* factors, std::size_t rows, Totals totals,
+                      std::size_t position) {
   constexpr int vectors = (Count + width - 1) / width;
-  const double* pair[Count];
+  const double* column[Count];
   for (int i = 0; i < Count; ++i) {
-    pair[i] = pairs + plan.last_pairs[first + i];
-    keep_pointer(pair[i]);
+    column[i] = columns[i];
+    keep_pointer(column[i]);
   }
   Lanes parts[vectors * width] = {};
   for (std::size_t row = 0; row < rows; row += width) {
-    const Lanes factor = load(fourth + row);
-    for (int i = 0; i < Count; ++i) multiply_add(parts[i], load(pair[i] + row), factor);
+    const Lanes factor = load(factors + row);
+    for (int i = 0; i < Count; ++i) multiply_add(parts[i], load(column[i] + row), factor);
   }
+  alignas(64) double values[vectors * width];
   for (int i = 0; i < vectors; ++i) {
-    const int count = Count - i * width < width ? Count - i * width : width;
-    const std::size_t position = plan.last_start + first + i * width;
-    add_sums(totals, position, sums_of(parts + i * width), 0, count);
+    if (Count - i * width >= width) {
+      add_exactly(totals, position + i * width, sums_of(parts + i * width));
+    } else {
+      store(values, sums_of(parts + i * width));
+      add_exactly(totals, position + i * width, values, Count - i * width);
+    }
   }
 }
 
-/// All totals of the last pivot a: one right column, z_a^3, so the pairs do for left columns.
-void multiply_last_pivot(const Plan& plan, const double* pairs, double* fourth, const double* weight,
-                         std::size_t rows, Totals totals) {
-  const double* variable = pairs + (plan.variables - 1) * plan.stride;
+/// The same for up to `Count` columns.
+template <int Count>
+void multiply_rest(std::size_t count, const double* const* columns, const double* factors, std::size_t rows,
+                   Totals totals, std::size_t position) {
+  if constexpr (Count > 0) {
+    if (count == Count) return multiply_columns<Count>(columns, factors, rows, totals, position);
+    multiply_rest<Count - 1>(count, columns, factors, rows, totals, position);
+  }
+}
+
+/// All pairs, from `places`, times one factor.
+void multiply_pairs(const Plan& plan, const double* pairs, const std::uint32_t* places, const double* factors,
+                    std::size_t rows, Totals totals, std::size_t position) {
+  for (std::size_t first = 0; first < plan.pair_count; first += 8) {
+    const std::size_t count = plan.pair_count - first < 8 ? plan.pair_count - first : 8;
+    const double* columns[8];
+    for (std::size_t i = 0; i < count; ++i) {
+      columns[i] = pairs + (places == nullptr ? (first + i) * plan.stride : places[first + i]);
+    }
+    multiply_rest<8>(count, columns, factors, rows, totals, position + first);
+  }
+}
+
+/// w z_a^4 for the last pivot a.
+void build_fourth(const double* variable, const double* weight, double* out, std::size_t rows) {
   for (std::size_t row = 0; row < rows; row += width) {
     const Lanes square = load(variable + row) * load(variable + row);
-    store(fourth + row, weight == nullptr ? square * square : square * square * load(weight + row));
+    store(out + row, weight == nullptr ? square * square : square * square * load(weight + row));
   }
-  std::size_t first = 0;
-  for (; first + 8 <= plan.pair_count; first += 8)
-    multiply_pairs<8>(plan, pairs, fourth, rows, first, totals);
-  for (; first + 4 <= plan.pair_count; first += 4)
-    multiply_pairs<4>(plan, pairs, fourth, rows, first, totals);
-  for (; first < plan.pair_count; ++first) multiply_pairs<1>(plan, pairs, fourth, rows, first, totals);
 }
 
 }  // namespace
@@ -163,9 +134,11 @@ void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* worksp
     copy_column(block.values + k * plan.stride, workspace + k * plan.stride, block.rows);
   }
   if (weight != nullptr) copy_column(block.weights, weight, block.rows);
-  weight == nullptr ? build_all_pairs<false>(plan, workspace, weight, rows, totals)
-                    : build_all_pairs<true>(plan, workspace, weight, rows, totals);
+  build_pairs(plan, workspace, rows);
+  multiply_pairs(plan, workspace, nullptr, weight == nullptr ? workspace : weight, rows, totals, 0);
   if (plan.variables == 1) return;
+  build_fourth(workspace + (plan.variables - 1) * plan.stride, weight, fourth, rows);
+  multiply_pairs(plan, workspace, plan.last_pairs, fourth, rows, totals, plan.last_start);
 
   const std::size_t groups = (plan.right_count + width - 1) / width;
   const Table table{plan,
@@ -177,13 +150,10 @@ void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* worksp
                     rows,
                     totals};
   for (std::size_t group = 0; group < groups; ++group) {
-    double* const out = right + group * table.group_stride;
-    weight == nullptr ? build_group<false>(table, out, weight, group)
-                      : build_group<true>(table, out, weight, group);
+    build_group(table, right + group * table.group_stride, group);
   }
   build_lefts(plan, workspace, lefts, weight, rows);
   for (std::size_t i = 0; i < plan.rectangle_count; ++i) multiply(table, plan.rectangles[i]);
-  multiply_last_pivot(plan, workspace, fourth, weight, rows, totals);
 }
 
 }  // namespace mixstream::variants
