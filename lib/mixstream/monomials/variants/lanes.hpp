@@ -11,6 +11,7 @@
 #endif
 
 #define MIXSTREAM_INLINE __attribute__((always_inline)) static inline
+#define MIXSTREAM_FLAT __attribute__((always_inline))
 
 namespace mixstream::variants {
 namespace {
@@ -22,6 +23,20 @@ using Lanes = double;
 #else
 typedef double Lanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH)));
 #endif
+
+template <int Value>
+struct Index {
+  MIXSTREAM_FLAT constexpr operator int() const { return Value; }
+};
+
+/// body(0), ..., body(Count - 1), written out, so that arrays of vectors live in registers.
+template <int Count, int First = 0, class Body>
+MIXSTREAM_INLINE void repeat(const Body& body) {
+  if constexpr (First < Count) {
+    body(Index<First>{});
+    repeat<Count, First + 1>(body);
+  }
+}
 
 MIXSTREAM_INLINE Lanes load(const double* aligned) {
   return *reinterpret_cast<const Lanes*>(aligned);
@@ -102,12 +117,11 @@ MIXSTREAM_INLINE void transpose([[maybe_unused]] Lanes* rows) {
   rows[1] = __builtin_shufflevector(rows[0], rows[1], 1, 3);
   rows[0] = first;
 #elif MIXSTREAM_KERNEL_WIDTH >= 4
-  for (int i = 0; i < width; i += 2) exchange<1>(rows[i], rows[i + 1]);
-  for (int i = 0; i < width; ++i) {
-    if ((i & 2) == 0) exchange<2>(rows[i], rows[i + 2]);
-  }
+  repeat<width / 2>([&](auto i) MIXSTREAM_FLAT { exchange<1>(rows[2 * i], rows[2 * i + 1]); });
+  repeat<width / 2>(
+      [&](auto i) MIXSTREAM_FLAT { exchange<2>(rows[i / 2 * 4 + i % 2], rows[i / 2 * 4 + i % 2 + 2]); });
 #if MIXSTREAM_KERNEL_WIDTH == 8
-  for (int i = 0; i < 4; ++i) exchange<4>(rows[i], rows[i + 4]);
+  repeat<4>([&](auto i) MIXSTREAM_FLAT { exchange<4>(rows[i], rows[i + 4]); });
 #endif
 #endif
 }
@@ -115,12 +129,11 @@ MIXSTREAM_INLINE void transpose([[maybe_unused]] Lanes* rows) {
 /// Lane i of the result is the sum of all lanes of parts[i].
 MIXSTREAM_INLINE Lanes sums_of(const Lanes* parts) {
   Lanes rows[width];
-  for (int i = 0; i < width; ++i) rows[i] = parts[i];
+  repeat<width>([&](auto i) MIXSTREAM_FLAT { rows[i] = parts[i]; });
   transpose(rows);
-  for (int span = 1; span < width; span *= 2) {
-    for (int i = 0; i < width; i += 2 * span) rows[i] += rows[i + span];
-  }
-  return rows[0];
+  if constexpr (width == 8) repeat<4>([&](auto i) MIXSTREAM_FLAT { rows[i] += rows[i + 4]; });
+  if constexpr (width >= 4) repeat<2>([&](auto i) MIXSTREAM_FLAT { rows[i] += rows[i + 2]; });
+  return width > 1 ? rows[0] + rows[width > 1] : rows[0];
 }
 
 }  // namespace

@@ -73,18 +73,18 @@ MIXSTREAM_INLINE void multiply_row(const double* const* left, const double* cons
                                    Lanes* sums) {
   if constexpr (Left < Right) {
     Lanes a[Left];
-    for (int l = 0; l < Left; ++l) a[l] = broadcast(left[l] + row);
-    for (int r = 0; r < Right; ++r) {
+    repeat<Left>([&](auto l) MIXSTREAM_FLAT { a[l] = broadcast(left[l] + row); });
+    repeat<Right>([&](auto r) MIXSTREAM_FLAT {
       const Lanes b = load(right[r] + row * width);
-      for (int l = 0; l < Left; ++l) multiply_add(sums[l * Right + r], a[l], b);
-    }
+      repeat<Left>([&](auto l) MIXSTREAM_FLAT { multiply_add(sums[l * Right + r], a[l], b); });
+    });
   } else {
     Lanes b[Right];
-    for (int r = 0; r < Right; ++r) b[r] = load(right[r] + row * width);
-    for (int l = 0; l < Left; ++l) {
+    repeat<Right>([&](auto r) MIXSTREAM_FLAT { b[r] = load(right[r] + row * width); });
+    repeat<Left>([&](auto l) MIXSTREAM_FLAT {
       const Lanes a = broadcast(left[l] + row);
-      for (int r = 0; r < Right; ++r) multiply_add(sums[l * Right + r], a, b[r]);
-    }
+      repeat<Right>([&](auto r) MIXSTREAM_FLAT { multiply_add(sums[l * Right + r], a, b[r]); });
+    });
   }
 }
 
@@ -95,32 +95,30 @@ MIXSTREAM_INLINE void tile(const Table& table, std::size_t l, const Strip& strip
   const double* left[Left];
   const double* right[Right];
   std::size_t starts[Left];
-  for (int i = 0; i < Left; ++i) {
+  repeat<Left>([&](auto i) MIXSTREAM_FLAT {
     left[i] = table.left(l + i);
     starts[i] = table.plan.lefts[l + i].row_start + strip.first_group * width - table.shift;
     keep_pointer(left[i]);
-    for (int j = 0; j < Right * width; j += 8) {
-      __builtin_prefetch(table.totals.sums + starts[i] + j, 1);
-      __builtin_prefetch(table.totals.compensation + starts[i] + j, 1);
-    }
-  }
-  for (int j = 0; j < Right; ++j) {
+  });
+  repeat<Right>([&](auto j) MIXSTREAM_FLAT {
     right[j] = table.right + (strip.first_group + j) * table.group_stride;
     keep_pointer(right[j]);
-  }
+  });
   const std::size_t rows = table.rows;
-  Lanes sums[Left * Right] = {};
+  Lanes sums[Left * Right];
+  repeat<Left * Right>([&](auto i) MIXSTREAM_FLAT { sums[i] = Lanes{}; });
   for (std::size_t row = 0; row < rows; row += 4) {
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) multiply_row<Left, Right>(left, right, row + i, sums);
+    repeat<4>([&](auto i) MIXSTREAM_FLAT { multiply_row<Left, Right>(left, right, row + i, sums); });
   }
   if constexpr (Whole) {
-    for (int i = 0; i < Left; ++i) {
-      for (int j = 0; j < Right; ++j) add_exactly(table.totals, starts[i] + j * width, sums[i * Right + j]);
-    }
+    repeat<Left>([&](auto i) MIXSTREAM_FLAT {
+      repeat<Right>([&](auto j) MIXSTREAM_FLAT {
+        add_exactly(table.totals, starts[i] + j * width, sums[i * Right + j]);
+      });
+    });
   } else {
     alignas(64) double values[Left * Right * width];
-    for (int i = 0; i < Left * Right; ++i) store(values + i * width, sums[i]);
+    repeat<Left * Right>([&](auto i) MIXSTREAM_FLAT { store(values + i * width, sums[i]); });
     add_partly<Left, Right>(table, strip, starts, values);
   }
 }

@@ -30,20 +30,21 @@ void build_pairs(const Plan& plan, double* pairs, std::size_t rows) {
 void build_group(const Table& table, double* out, std::size_t group) {
   const double* pair[width];
   const double* variable[width];
-  for (int i = 0; i < width; ++i) {
+  repeat<width>([&](auto i) MIXSTREAM_FLAT {
     const std::size_t place = group * width + i;
     const Factors& factors = table.plan.rights[place < table.shift ? 0 : place - table.shift];
     pair[i] = table.workspace + factors.pair;
     variable[i] = table.workspace + factors.variable;
     keep_pointer(pair[i]);
     keep_pointer(variable[i]);
-  }
+  });
   const std::size_t rows = table.rows;
   for (std::size_t row = 0; row < rows; row += width) {
     Lanes products[width];
-    for (int i = 0; i < width; ++i) products[i] = load(pair[i] + row) * load(variable[i] + row);
+    repeat<width>([&](auto i)
+                      MIXSTREAM_FLAT { products[i] = load(pair[i] + row) * load(variable[i] + row); });
     transpose(products);
-    for (int i = 0; i < width; ++i) store(out + (row + i) * width, products[i]);
+    repeat<width>([&](auto i) MIXSTREAM_FLAT { store(out + (row + i) * width, products[i]); });
   }
 }
 
@@ -70,24 +71,21 @@ void multiply_columns(const double* const* columns, const double* factors, std::
                       std::size_t position) {
   constexpr int vectors = (Count + width - 1) / width;
   const double* column[Count];
-  for (int i = 0; i < Count; ++i) {
+  repeat<Count>([&](auto i) MIXSTREAM_FLAT {
     column[i] = columns[i];
     keep_pointer(column[i]);
-  }
-  Lanes parts[vectors * width] = {};
+  });
+  Lanes parts[vectors * width];
+  repeat<vectors * width>([&](auto i) MIXSTREAM_FLAT { parts[i] = Lanes{}; });
   for (std::size_t row = 0; row < rows; row += width) {
     const Lanes factor = load(factors + row);
-    for (int i = 0; i < Count; ++i) multiply_add(parts[i], load(column[i] + row), factor);
+    repeat<Count>([&](auto i) MIXSTREAM_FLAT { multiply_add(parts[i], load(column[i] + row), factor); });
   }
   alignas(64) double values[vectors * width];
-  for (int i = 0; i < vectors; ++i) {
-    if (Count - i * width >= width) {
-      add_exactly(totals, position + i * width, sums_of(parts + i * width));
-    } else {
-      store(values, sums_of(parts + i * width));
-      add_exactly(totals, position + i * width, values, Count - i * width);
-    }
-  }
+  repeat<vectors>([&](auto i) MIXSTREAM_FLAT { store(values + i * width, sums_of(parts + i * width)); });
+  int done = 0;
+  for (; done + width <= Count; done += width) add_exactly(totals, position + done, load(values + done));
+  add_exactly(totals, position + done, values + done, Count - done);
 }
 
 /// The same for up to `Count` columns.
