@@ -1,8 +1,7 @@
 #include "mixstream/monomials/kernel.hpp"
 
-#include <algorithm>
-#include <cstdlib>
 #include <stdexcept>
+#include <cstdlib>
 
 namespace mixstream {
 namespace {
@@ -30,40 +29,51 @@ std::size_t rows_of_a_block(int variables) {
   return variables < 12 ? 64 : 128;
 }
 
-std::uint32_t narrow(std::size_t value) {
-  return static_cast<std::uint32_t>(value);
-}
-
-/// Left columns of the pivots before this one, N(pivot, 3).
-std::uint32_t lefts_before(int pivot) {
-  return narrow(static_cast<std::size_t>(pivot) * static_cast<std::size_t>(pivot + 1) *
-                static_cast<std::size_t>(pivot + 2) / 6);
-}
-
-/// What the variants lay out in their workspace: pairs, left columns, two single columns, right columns in
-/// groups of up to eight.
+/// The monomial columns, for each four sums of up to eight lanes, and with weights the columns once more
+/// (variants/variant.cpp).
 std::size_t workspace_doubles(const Packing& packing, std::size_t stride) {
-  const int m = packing.variables();
-  const std::size_t rights = lefts_before(m - 1);  // N(m - 1, 3), as many as lefts
-  return (packing.left_count(m - 1) + 2 * rights + 2 + 8) * stride;
+  const std::size_t columns = packing.right_count(0);  // N(m, 3)
+  return (2 * columns + 1) * stride + 4 * 8 * columns;
 }
 
-/// Cuts the products, left (i, j, a) times right (b, k, l) for all 1 <= a <= b, a < m - 1, into rectangles.
-/// Pivots from `shallow` on are one each. Those before have few left columns, so they share their right
-/// columns: one rectangle of all of them for b >= shallow - 1, one for each b before.
+/// The table in lexicographic order: (i, j, k) = (0, i, j) times (0, 0, k). The pairs (0, i, j) lead the table, in
+/// the order in which they are met.
+std::vector<variants::Factors> factors_of(int variables, std::size_t stride) {
+  std::vector<variants::Factors> factors;
+  std::size_t pair = 0;
+  for (int i = 0; i < variables; ++i) {
+    for (int j = i; j < variables; ++j, ++pair) {
+      for (int k = j; k < variables; ++k) {
+        factors.push_back({static_cast<std::uint32_t>(pair * stride),
+                           static_cast<std::uint32_t>(static_cast<std::size_t>(k) * stride)});
+      }
+    }
+  }
+  return factors;
+}
+
+/// Cuts the products, left (i, j, a) times right (b, k, l) for all a <= b, into rectangles. Pivots from
+/// `shallow` on are one each. Those before have few left columns, so they share their right columns: one
+/// rectangle of all of them for b >= shallow - 1, one for each b before.
 std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
   const int m = packing.variables();
-  const int shallow = std::min(getenv("SH") ? std::atoi(getenv("SH")) : m < 12 ? 2 : 6, std::max(m - 1, 2));
-  const std::uint32_t lefts = lefts_before(m - 1);
-  const std::uint32_t columns = lefts;  // N(m - 1, 3) of each
-  const auto right_from = [&](int b) { return columns - narrow(packing.right_count(b)); };
+  const int shallow = getenv("SH") ? std::atoi(getenv("SH")) : m < 12 ? 2 : 6;
+  const auto lefts_before = [](int pivot) {  // left columns of smaller pivots, N(pivot, 3)
+    return static_cast<std::uint32_t>(pivot * (pivot + 1) * (pivot + 2) / 6);
+  };
+  const auto columns = static_cast<std::uint32_t>(packing.right_count(0));
+  const auto right_from = [&](int b) {
+    return b < m ? columns - static_cast<std::uint32_t>(packing.right_count(b)) : columns;
+  };
   std::vector<variants::Rectangle> rectangles;
-  for (int b = 1; m > 1 && b < std::max(m - 1, 2); ++b) {
-    const std::uint32_t end = std::min(lefts_before(b + 1), lefts);
+  const std::uint32_t first = lefts_before(2);
+  for (int b = 2; b < m; ++b) {
     if (b < shallow - 1) {
-      rectangles.push_back({0, end, right_from(b), right_from(b + 1)});
+      rectangles.push_back({first, lefts_before(b + 1), right_from(b), right_from(b + 1)});
+    } else if (b == shallow - 1) {
+      rectangles.push_back({first, lefts_before(b + 1), right_from(b), columns});
     } else {
-      rectangles.push_back({b < shallow ? 0 : lefts_before(b), end, right_from(b), columns});
+      rectangles.push_back({lefts_before(b), lefts_before(b + 1), right_from(b), columns});
     }
   }
   return rectangles;
@@ -76,28 +86,17 @@ BlockKernel::BlockKernel(int variables, InstructionSet set)
       set_(set),
       block_rows_(rows_of_a_block(variables)),
       workspace_size_(workspace_doubles(packing_, column_stride(block_rows_))),
+      factors_(factors_of(variables, column_stride(block_rows_))),
       rectangles_(rectangles_of(packing_)),
       accumulate_(variant_for(set)) {
   const std::size_t stride = column_stride(block_rows_);
-  const auto column = [&](int j, int k) { return narrow(packing_.right_rank(0, 0, j, k) * stride); };
-  for (int i = 0; i < variables; ++i) {
-    for (int j = i; j < variables; ++j) {
-      pairs_.push_back({column(0, i), column(0, j)});
-      for (int k = j; i > 0 && k < variables; ++k) rights_.push_back({column(i, j), column(0, k)});
-    }
-  }
   for (int pivot = 0; pivot < variables; ++pivot) {
-    std::size_t row_start =
-        packing_.offset(pivot) - packing_.right_rank(0, pivot, pivot, pivot) + pairs_.size();
+    std::size_t row_start = packing_.offset(pivot) - packing_.right_rank(0, pivot, pivot, pivot);
     for (int j = 0; j <= pivot; ++j) {
-      for (int i = 0; i <= j; ++i, row_start += packing_.right_count(pivot)) {
-        if (pivot == variables - 1) {
-          last_pairs_.push_back(column(i, j));
-        } else {
-          const std::uint32_t place =
-              i == 0 ? column(j, pivot) : narrow((pairs_.size() + lefts_.size()) * stride);
-          lefts_.push_back({{column(i, j), column(0, pivot)}, place, narrow(row_start)});
-        }
+      for (int i = 0; i <= j; ++i) {
+        left_offsets_.push_back(static_cast<std::uint32_t>(packing_.right_rank(0, i, j, pivot) * stride));
+        row_starts_.push_back(static_cast<std::uint32_t>(row_start));
+        row_start += packing_.right_count(pivot);
       }
     }
   }
@@ -111,18 +110,12 @@ void BlockKernel::accumulate(const RowBlock& block, double* workspace, double* s
 void BlockKernel::accumulate_by(variants::Accumulate variant, const RowBlock& block, double* workspace,
                                 double* sums, double* compensation) const noexcept {
   if (block.rows() == 0) return;
-  const variants::Plan plan{.variables = static_cast<std::size_t>(variables()),
-                            .stride = column_stride(block_rows_),
-                            .pair_count = pairs_.size(),
-                            .pairs = pairs_.data(),
-                            .right_count = rights_.size(),
-                            .rights = rights_.data(),
-                            .left_count = lefts_.size(),
-                            .lefts = lefts_.data(),
-                            .rectangle_count = rectangles_.size(),
-                            .rectangles = rectangles_.data(),
-                            .last_pairs = last_pairs_.data(),
-                            .last_start = packing_.offset(variables() - 1)};
+  const variants::Plan plan{static_cast<std::size_t>(variables()),
+                            column_stride(block_rows_),
+                            factors_.data(), factors_.size(), left_offsets_.data(),
+                            row_starts_.data(),
+                            rectangles_.data(),
+                            rectangles_.size()};
   variant(plan, {block.rows(), block.values(), block.weighted() ? block.weights() : nullptr}, workspace,
           {sums, compensation});
 }

@@ -17,6 +17,8 @@ namespace mixstream::variants {
 namespace {
 
 constexpr int width = MIXSTREAM_KERNEL_WIDTH;
+constexpr int step =
+    4 * width;  ///< rows of one turn of a loop; blocks are filled up with zeros to a multiple
 
 #if MIXSTREAM_KERNEL_WIDTH == 1
 using Lanes = double;
@@ -38,22 +40,32 @@ MIXSTREAM_INLINE void repeat(const Body& body) {
   }
 }
 
+/// A vector of any width, for a few numbers at any address.
+template <int Width>
+struct Vector {
+  typedef double Type __attribute__((vector_size(8 * Width)));
+};
+template <>
+struct Vector<1> {
+  using Type = double;
+};
+
+template <int Width>
+MIXSTREAM_INLINE typename Vector<Width>::Type load_anywhere(const double* from) {
+  typename Vector<Width>::Type value;
+  __builtin_memcpy(&value, from, sizeof value);
+  return value;
+}
+template <int Width>
+MIXSTREAM_INLINE void store_anywhere(double* to, typename Vector<Width>::Type value) {
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
 MIXSTREAM_INLINE Lanes load(const double* aligned) {
   return *reinterpret_cast<const Lanes*>(aligned);
 }
 MIXSTREAM_INLINE void store(double* aligned, Lanes value) {
   *reinterpret_cast<Lanes*>(aligned) = value;
-}
-MIXSTREAM_INLINE Lanes load_anywhere(const double* from) {
-  Lanes value;
-  __builtin_memcpy(&value, from, sizeof value);
-  return value;
-}
-MIXSTREAM_INLINE void store_anywhere(double* to, Lanes value) {
-  __builtin_memcpy(to, &value, sizeof value);
-}
-MIXSTREAM_INLINE Lanes broadcast(const double* from) {
-  return *from - Lanes{};  // the compilers make one instruction of it
 }
 
 /// c += a * b, fused where the instruction set has it. Written out for the vectors that matter: GCC would
@@ -81,59 +93,45 @@ MIXSTREAM_INLINE void keep_pointer(Pointer& pointer) {
   asm("" : "+r"(pointer));
 }
 
-#if MIXSTREAM_KERNEL_WIDTH >= 4
-/// Exchanges the odd blocks of a with the even blocks of b, blocks of Span lanes.
-template <int Span>
-MIXSTREAM_INLINE void exchange(Lanes& a, Lanes& b) {
-  const Lanes x = a;
-  const Lanes y = b;
-#if MIXSTREAM_KERNEL_WIDTH == 4
-  if constexpr (Span == 1) {
-    a = __builtin_shufflevector(x, y, 0, 4, 2, 6);
-    b = __builtin_shufflevector(x, y, 1, 5, 3, 7);
-  } else {
-    a = __builtin_shufflevector(x, y, 0, 1, 4, 5);
-    b = __builtin_shufflevector(x, y, 2, 3, 6, 7);
-  }
-#else
-  if constexpr (Span == 1) {
-    a = __builtin_shufflevector(x, y, 0, 8, 2, 10, 4, 12, 6, 14);
-    b = __builtin_shufflevector(x, y, 1, 9, 3, 11, 5, 13, 7, 15);
-  } else if constexpr (Span == 2) {
-    a = __builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13);
-    b = __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15);
-  } else {
-    a = __builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11);
-    b = __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15);
-  }
-#endif
-}
-#endif
-
-/// Lane j of rows[i] becomes lane i of rows[j].
-MIXSTREAM_INLINE void transpose([[maybe_unused]] Lanes* rows) {
+// One step of the reduction below: adds lanes i and i ^ span; lanes without the bit keep a, the others b.
 #if MIXSTREAM_KERNEL_WIDTH == 2
-  const Lanes first = __builtin_shufflevector(rows[0], rows[1], 0, 2);
-  rows[1] = __builtin_shufflevector(rows[0], rows[1], 1, 3);
-  rows[0] = first;
-#elif MIXSTREAM_KERNEL_WIDTH >= 4
-  repeat<width / 2>([&](auto i) MIXSTREAM_FLAT { exchange<1>(rows[2 * i], rows[2 * i + 1]); });
-  repeat<width / 2>(
-      [&](auto i) MIXSTREAM_FLAT { exchange<2>(rows[i / 2 * 4 + i % 2], rows[i / 2 * 4 + i % 2 + 2]); });
-#if MIXSTREAM_KERNEL_WIDTH == 8
-  repeat<4>([&](auto i) MIXSTREAM_FLAT { exchange<4>(rows[i], rows[i + 4]); });
-#endif
-#endif
+MIXSTREAM_INLINE Lanes fold(Lanes a, Lanes b) {
+  return __builtin_shufflevector(a, b, 0, 3) + __builtin_shufflevector(a, b, 1, 2);
 }
+#elif MIXSTREAM_KERNEL_WIDTH == 4  // by hand: GCC makes two shuffles of each, and a blend runs on more ports
+MIXSTREAM_INLINE Lanes fold_1(Lanes a, Lanes b) {
+  return Lanes(_mm256_blend_pd(a, b, 0b1010)) + Lanes(_mm256_shuffle_pd(a, b, 0b0101));
+}
+MIXSTREAM_INLINE Lanes fold_2(Lanes a, Lanes b) {
+  return Lanes(_mm256_blend_pd(a, b, 0b1100)) + Lanes(_mm256_permute2f128_pd(a, b, 0x21));
+}
+#elif MIXSTREAM_KERNEL_WIDTH == 8
+MIXSTREAM_INLINE Lanes fold_1(Lanes a, Lanes b) {
+  return __builtin_shufflevector(a, b, 0, 9, 2, 11, 4, 13, 6, 15) +
+         __builtin_shufflevector(a, b, 1, 8, 3, 10, 5, 12, 7, 14);
+}
+MIXSTREAM_INLINE Lanes fold_2(Lanes a, Lanes b) {
+  return __builtin_shufflevector(a, b, 0, 1, 10, 11, 4, 5, 14, 15) +
+         __builtin_shufflevector(a, b, 2, 3, 8, 9, 6, 7, 12, 13);
+}
+MIXSTREAM_INLINE Lanes fold_4(Lanes a, Lanes b) {
+  return __builtin_shufflevector(a, b, 0, 1, 2, 3, 12, 13, 14, 15) +
+         __builtin_shufflevector(a, b, 4, 5, 6, 7, 8, 9, 10, 11);
+}
+#endif
 
 /// Lane i of the result is the sum of all lanes of parts[i].
 MIXSTREAM_INLINE Lanes sums_of(const Lanes* parts) {
-  Lanes rows[width];
-  repeat<width>([&](auto i) MIXSTREAM_FLAT { rows[i] = parts[i]; });
-  transpose(rows);
-  if constexpr (width == 8) repeat<4>([&](auto i) MIXSTREAM_FLAT { rows[i] += rows[i + 4]; });
-  if constexpr (width >= 4) repeat<2>([&](auto i) MIXSTREAM_FLAT { rows[i] += rows[i + 2]; });
-  return width > 1 ? rows[0] + rows[width > 1] : rows[0];
+#if MIXSTREAM_KERNEL_WIDTH == 1
+  return parts[0];
+#elif MIXSTREAM_KERNEL_WIDTH == 2
+  return fold(parts[0], parts[1]);
+#elif MIXSTREAM_KERNEL_WIDTH == 4
+  return fold_2(fold_1(parts[0], parts[1]), fold_1(parts[2], parts[3]));
+#else
+  return fold_4(fold_2(fold_1(parts[0], parts[1]), fold_1(parts[2], parts[3])),
+                fold_2(fold_1(parts[4], parts[5]), fold_1(parts[6], parts[7])));
+#endif
 }
 
 }  // namespace

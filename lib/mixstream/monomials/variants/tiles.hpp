@@ -1,7 +1,4 @@
 // Register tiles: left columns times right columns, summed over the rows of a block. Only for variant.cpp.
-//
-// Left columns lie row after row. Right columns lie in groups of `width` side by side, a vector for each row,
-// so that a vector of sums belongs to totals side by side and nothing need be added across lanes.
 #pragma once
 
 #include "mixstream/monomials/variants/lanes.hpp"
@@ -11,180 +8,170 @@ namespace mixstream::variants {
 namespace {
 
 /// totals += value, the rounding error of the addition going to the compensation (two-sum).
-MIXSTREAM_INLINE void add_exactly(Totals totals, std::size_t position, Lanes value) {
-  const Lanes before = load_anywhere(totals.sums + position);
-  const Lanes after = before + value;
-  const Lanes taken = after - before;
-  const Lanes error = (before - (after - taken)) + (value - taken);
-  store_anywhere(totals.sums + position, after);
-  store_anywhere(totals.compensation + position, load_anywhere(totals.compensation + position) + error);
+template <int Width>
+MIXSTREAM_INLINE void add_exactly(Totals totals, std::size_t position, typename Vector<Width>::Type value) {
+  const auto before = load_anywhere<Width>(totals.sums + position);
+  const auto after = before + value;
+  const auto taken = after - before;
+  const auto error = (before - (after - taken)) + (value - taken);
+  store_anywhere<Width>(totals.sums + position, after);
+  store_anywhere<Width>(totals.compensation + position,
+                        load_anywhere<Width>(totals.compensation + position) + error);
 }
 
-/// The same for a few totals that do not fill vectors.
-inline void add_exactly(Totals totals, std::size_t position, const double* values, std::size_t count) {
-  for (; count > 0; --count, ++position, ++values) {
-    const double before = totals.sums[position];
-    const double after = before + *values;
-    const double taken = after - before;
-    totals.sums[position] = after;
-    totals.compensation[position] += (before - (after - taken)) + (*values - taken);
+/// Closes a tile: adds the lanes of each part, and the result to the totals. Row i of the tile's Columns
+/// totals starts at starts[i].
+template <int Rows, int Columns>
+MIXSTREAM_INLINE void add_parts(const Lanes* parts, Totals totals, const std::size_t* starts) {
+  if constexpr (Columns % width == 0) {
+    repeat<Rows>([&](auto row) MIXSTREAM_FLAT {
+      repeat<Columns / width>([&](auto i) MIXSTREAM_FLAT {
+        add_exactly<width>(totals, starts[row] + i * width, sums_of(parts + row * Columns + i * width));
+      });
+    });
+  } else {  // totals that do not lie vector by vector: two at a time, or one
+    constexpr int count = (Rows * Columns + width - 1) / width * width;
+    alignas(64) double values[count];
+    Lanes padded[count];
+    repeat<count>([&](auto i) MIXSTREAM_FLAT {
+      padded[i] = i < Rows * Columns ? parts[i < Rows * Columns ? i : 0] : Lanes{};
+    });
+    repeat<count / width>([&](auto i)
+                              MIXSTREAM_FLAT { store(values + i * width, sums_of(padded + i * width)); });
+    if (Columns == 1 && starts[Rows - 1] - starts[0] == Rows - 1) {  // a single column, side by side
+      repeat<Rows / 2>([&](auto i) MIXSTREAM_FLAT {
+        add_exactly<2>(totals, starts[0] + 2 * i, load_anywhere<2>(values + 2 * i));
+      });
+      if constexpr (Rows % 2 != 0) add_exactly<1>(totals, starts[0] + Rows - 1, values[Rows - 1]);
+      return;
+    }
+    repeat<Rows>([&](auto row) MIXSTREAM_FLAT {
+      const double* value = values + row * Columns;
+      repeat<Columns / 2>([&](auto i) MIXSTREAM_FLAT {
+        add_exactly<2>(totals, starts[row] + 2 * i, load_anywhere<2>(value + 2 * i));
+      });
+      if constexpr (Columns % 2 != 0) add_exactly<1>(totals, starts[row] + Columns - 1, value[Columns - 1]);
+    });
   }
 }
 
-/// The columns of a block, ready to multiply.
+/// The monomial columns of a block, ready to multiply.
 struct Table {
-  const Plan& plan;
-  const double* workspace;
-  const double* scaled_left;  ///< the left columns times the weights; null: their places in the workspace
-  const double* right;        ///< groups; the last one ends with the last right column
-  std::size_t group_stride;
-  std::size_t shift;  ///< right columns missing in the first group
-  std::size_t rows;   ///< a multiple of 8; rows beyond the block's are zero
-  Totals totals;
-
-  const double* left(std::size_t l) const {
-    return scaled_left != nullptr ? scaled_left + l * plan.stride : workspace + plan.lefts[l].place;
-  }
+  const double* left;   ///< the columns times the weights
+  const double* right;  ///< the columns
+  std::size_t rows;     ///< a multiple of step; rows beyond the block's are zero
 };
 
-/// A strip of a rectangle: some groups of right columns, of which columns [begin, end) count (in places of
-/// the group table, that is right column + shift).
-struct Strip {
-  std::size_t first_group;
-  std::size_t begin;
-  std::size_t end;
-};
+constexpr int wide = width > 4 ? width : 4;  ///< right columns of a main tile
 
-/// Adds the sums of a tile that count: columns [begin, end) of the strip.
+/// parts += left columns times right columns, for the rows of one vector. The smaller side stays in
+/// registers.
 template <int Left, int Right>
-__attribute__((noinline)) void add_partly(const Table& table, const Strip& strip, const std::size_t* starts,
-                                          const double* values) {
-  const std::size_t first = strip.first_group * width;
-  const std::size_t from = first < strip.begin ? strip.begin - first : 0;
-  const std::size_t to = first + Right * width < strip.end ? Right * width : strip.end - first;
-  for (int i = 0; i < Left; ++i) {
-    add_exactly(table.totals, starts[i] + from, values + i * Right * width + from, to - from);
-  }
-}
-
-/// Sums over one row of Left columns times Right groups. The smaller side stays in registers.
-template <int Left, int Right>
-MIXSTREAM_INLINE void multiply_row(const double* const* left, const double* const* right, std::size_t row,
-                                   Lanes* sums) {
-  if constexpr (Left < Right) {
+MIXSTREAM_INLINE void multiply_rows(const double* const* left, const double* const* right, std::size_t row,
+                                    Lanes* parts) {
+  if constexpr (Left <= Right) {
     Lanes a[Left];
-    repeat<Left>([&](auto l) MIXSTREAM_FLAT { a[l] = broadcast(left[l] + row); });
+    repeat<Left>([&](auto l) MIXSTREAM_FLAT { a[l] = load(left[l] + row); });
     repeat<Right>([&](auto r) MIXSTREAM_FLAT {
-      const Lanes b = load(right[r] + row * width);
-      repeat<Left>([&](auto l) MIXSTREAM_FLAT { multiply_add(sums[l * Right + r], a[l], b); });
+      const Lanes b = load(right[r] + row);
+      repeat<Left>([&](auto l) MIXSTREAM_FLAT { multiply_add(parts[l * Right + r], a[l], b); });
     });
   } else {
     Lanes b[Right];
-    repeat<Right>([&](auto r) MIXSTREAM_FLAT { b[r] = load(right[r] + row * width); });
+    repeat<Right>([&](auto r) MIXSTREAM_FLAT { b[r] = load(right[r] + row); });
     repeat<Left>([&](auto l) MIXSTREAM_FLAT {
-      const Lanes a = broadcast(left[l] + row);
-      repeat<Right>([&](auto r) MIXSTREAM_FLAT { multiply_add(sums[l * Right + r], a, b[r]); });
+      const Lanes a = load(left[l] + row);
+      repeat<Right>([&](auto r) MIXSTREAM_FLAT { multiply_add(parts[l * Right + r], a, b[r]); });
     });
   }
 }
 
-/// The totals of left columns [l, l + Left) and the strip's Right groups. Whole: all columns of the groups
-/// count.
-template <int Left, int Right, bool Whole>
-MIXSTREAM_INLINE void tile(const Table& table, std::size_t l, const Strip& strip) {
+/// The totals of left columns [l, l + Left) and right columns [r, r + Right).
+template <int Left, int Right>
+MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, std::size_t l, std::size_t r,
+                           Totals totals) {
   const double* left[Left];
   const double* right[Right];
   std::size_t starts[Left];
   repeat<Left>([&](auto i) MIXSTREAM_FLAT {
-    left[i] = table.left(l + i);
-    starts[i] = table.plan.lefts[l + i].row_start + strip.first_group * width - table.shift;
+    left[i] = table.left + plan.left_offsets[l + i];
+    starts[i] = plan.row_starts[l + i] + r;
     keep_pointer(left[i]);
   });
   repeat<Right>([&](auto j) MIXSTREAM_FLAT {
-    right[j] = table.right + (strip.first_group + j) * table.group_stride;
+    right[j] = table.right + (r + j) * plan.stride;
     keep_pointer(right[j]);
   });
   const std::size_t rows = table.rows;
-  Lanes sums[Left * Right];
-  repeat<Left * Right>([&](auto i) MIXSTREAM_FLAT { sums[i] = Lanes{}; });
-  for (std::size_t row = 0; row < rows; row += 4) {
-    repeat<4>([&](auto i) MIXSTREAM_FLAT { multiply_row<Left, Right>(left, right, row + i, sums); });
+  Lanes parts[Left * Right];
+  repeat<Left * Right>([&](auto i) MIXSTREAM_FLAT { parts[i] = Lanes{}; });
+  for (std::size_t row = 0; row < rows; row += step) {
+    repeat<4>([&](auto i)
+                  MIXSTREAM_FLAT { multiply_rows<Left, Right>(left, right, row + i * width, parts); });
   }
-  if constexpr (Whole) {
-    repeat<Left>([&](auto i) MIXSTREAM_FLAT {
-      repeat<Right>([&](auto j) MIXSTREAM_FLAT {
-        add_exactly(table.totals, starts[i] + j * width, sums[i * Right + j]);
-      });
-    });
-  } else {
-    alignas(64) double values[Left * Right * width];
-    repeat<Left * Right>([&](auto i) MIXSTREAM_FLAT { store(values + i * width, sums[i]); });
-    add_partly<Left, Right>(table, strip, starts, values);
-  }
+  add_parts<Left, Right>(parts, totals, starts);
 }
 
-// How many sums to hold in registers: those of the instruction set less what factors need.
-#if defined(__AVX512F__) || defined(__aarch64__)
-constexpr int most_sums = 24;
-#elif MIXSTREAM_KERNEL_WIDTH >= 4
-constexpr int most_sums = 12;
-#else
-constexpr int most_sums = 9;
-#endif
-constexpr int most_lefts = 10;  // each needs a pointer
-
-/// `count` tiles of `size` <= Left left columns each, from l on.
+/// The last `count` <= Left left columns of a strip.
 template <int Left, int Right>
-void tiles(const Table& table, std::size_t l, std::size_t size, std::size_t count, const Strip& strip) {
+void strip_rest(const Plan& plan, const Table& table, std::size_t l, std::size_t count, std::size_t r,
+                Totals totals) {
   if constexpr (Left > 0) {
-    if (size < Left) return tiles<Left - 1, Right>(table, l, size, count, strip);
-    const std::size_t first = strip.first_group * width;
-    if (first >= strip.begin && first + Right * width <= strip.end) {
-      for (; count > 0; --count, l += Left) tile<Left, Right, true>(table, l, strip);
+    if (count == Left) {
+      tile<Left, Right>(plan, table, l, r, totals);
     } else {
-      for (; count > 0; --count, l += Left) tile<Left, Right, false>(table, l, strip);
+      strip_rest<Left - 1, Right>(plan, table, l, count, r, totals);
     }
   }
 }
 
-/// All left columns of a rectangle times Right groups, in tiles of even size.
-template <int Right>
-void multiply_strip(const Table& table, const Rectangle& all, const Strip& strip) {
-  constexpr int most = most_sums / Right < most_lefts ? most_sums / Right : most_lefts;
-  const std::size_t lefts = all.left_end - all.left_begin;
-  const std::size_t count = (lefts + most - 1) / most;
-  const std::size_t larger = lefts % count;  // so many tiles have one column more
-  const std::size_t size = lefts / count;
-  tiles<most, Right>(table, all.left_begin, size + 1, larger, strip);
-  tiles<most, Right>(table, all.left_begin + larger * (size + 1), size, count - larger, strip);
+/// Columns [r, r + Right), left columns [l, end).
+template <int Left, int Right>
+void strip(const Plan& plan, const Table& table, std::size_t l, std::size_t end, std::size_t r,
+           Totals totals) {
+  for (; l + Left <= end; l += Left) tile<Left, Right>(plan, table, l, r, totals);
+  strip_rest<Left - 1, Right>(plan, table, l, end - l, r, totals);
 }
 
-/// All totals of a rectangle, strip by strip: a strip stays in the first-level cache while the left columns
-/// go by.
-void multiply(const Table& table, const Rectangle& all) {
-  const std::size_t begin = all.right_begin + table.shift;
-  const std::size_t end = all.right_end + table.shift;
-  std::size_t group = begin / width;
-  const std::size_t last = (end + width - 1) / width;
-  const std::size_t most = all.left_end - all.left_begin <= 3 ? 4 : 3;
-  for (std::size_t strips = (last - group + most - 1) / most; strips > 0; --strips) {
-    const std::size_t groups = (last - group + strips - 1) / strips;
-    const Strip strip{group, begin, end};
-    switch (groups) {
-      case 1:
-        multiply_strip<1>(table, all, strip);
-        break;
-      case 2:
-        multiply_strip<2>(table, all, strip);
-        break;
-      case 3:
-        multiply_strip<3>(table, all, strip);
-        break;
-      default:
-        multiply_strip<4>(table, all, strip);
-        break;
-    }
-    group += groups;
+/// A rectangle whose columns, a multiple of `wide`, stay in the first-level cache while the left columns go
+/// by.
+void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals totals) {
+  std::size_t l = part.left_begin;
+  for (; l + 3 <= part.left_end; l += 3) {
+    for (std::size_t r = part.right_begin; r < part.right_end; r += wide)
+      tile<3, wide>(plan, table, l, r, totals);
+  }
+  for (; l < part.left_end; ++l) {
+    std::size_t r = part.right_begin;
+    for (; r + 3 * wide <= part.right_end; r += 3 * wide) tile<1, 3 * wide>(plan, table, l, r, totals);
+    for (; r < part.right_end; r += wide) tile<1, wide>(plan, table, l, r, totals);
+  }
+}
+
+/// All totals of a rectangle.
+void multiply(const Plan& plan, const Table& table, const Rectangle& all, Totals totals) {
+  constexpr std::size_t cached = 24 * 1024 / sizeof(double);
+  const auto fitting = static_cast<std::uint32_t>(cached / plan.stride / wide * wide);
+  const std::uint32_t panel_columns = fitting < wide ? wide : fitting;
+  const std::uint32_t whole = all.right_begin + (all.right_end - all.right_begin) / wide * wide;
+  for (std::uint32_t r = all.right_begin; r < whole; r += panel_columns) {
+    const std::uint32_t end = r + panel_columns < whole ? r + panel_columns : whole;
+    panel(plan, table, {all.left_begin, all.left_end, r, end}, totals);
+  }
+  std::uint32_t r = whole;
+  if (wide > 4 && r + 4 <= all.right_end) {
+    strip<6, 4>(plan, table, all.left_begin, all.left_end, r, totals);
+    r += 4;
+  }
+  switch (all.right_end - r) {
+    case 3:
+      return strip<4, 3>(plan, table, all.left_begin, all.left_end, r, totals);
+    case 2:
+      return strip<6, 2>(plan, table, all.left_begin, all.left_end, r, totals);
+    case 1:
+      return strip<8, 1>(plan, table, all.left_begin, all.left_end, r, totals);
+    default:
+      return;
   }
 }
 

@@ -7,151 +7,128 @@
 namespace mixstream::variants {
 namespace {
 
-constexpr std::size_t chunk = 8;  ///< blocks are filled up with zeros to a multiple of it
+/// Where things stand in the workspace: columns one stride apart.
+struct Workspace {
+  double* table;   ///< degree-3 monomials, lexicographic; its first m columns are (0, 0, k) = the variables
+  double* scaled;  ///< the table times the weights; the table itself when all are 1
+  double* weight;  ///< one column; null when all are 1
+  double* parts;   ///< four rows of sums over the table's columns, lane by lane: of pivots 0 and 1
+};
 
-/// Copies a column; what a chunk holds beyond the rows becomes zero.
+/// Copies a column; what a step holds beyond the rows becomes zero.
 void copy_column(const double* from, double* to, std::size_t rows) {
   std::size_t row = 0;
   for (; row < rows; ++row) to[row] = from[row];
-  for (; row % chunk != 0; ++row) to[row] = 0.0;
+  for (; row % step != 0; ++row) to[row] = 0.0;
 }
 
-/// The pairs (0, j, k), j >= 1, after the variables.
-void build_pairs(const Plan& plan, double* pairs, std::size_t rows) {
-  for (std::size_t column = plan.variables; column < plan.pair_count; ++column) {
-    const double* a = pairs + plan.pairs[column].pair;
-    const double* b = pairs + plan.pairs[column].variable;
-    double* out = pairs + column * plan.stride;
-    for (std::size_t row = 0; row < rows; row += width) store(out + row, load(a + row) * load(b + row));
-  }
-}
-
-/// One group of right columns.
-void build_group(const Table& table, double* out, std::size_t group) {
-  const double* pair[width];
-  const double* variable[width];
-  repeat<width>([&](auto i) MIXSTREAM_FLAT {
-    const std::size_t place = group * width + i;
-    const Factors& factors = table.plan.rights[place < table.shift ? 0 : place - table.shift];
-    pair[i] = table.workspace + factors.pair;
-    variable[i] = table.workspace + factors.variable;
-    keep_pointer(pair[i]);
-    keep_pointer(variable[i]);
+/// Builds Count columns of the table and multiplies them, while they are at hand, with the left columns of
+/// pivot 0, which is 1, and if Lefts is 3 of pivot 1: z_1, z_1^2 and z_1^3. The parts go to the rows of
+/// space.parts.
+template <int Count, int Lefts, bool Weighted>
+MIXSTREAM_INLINE void build_columns(const Plan& plan, const Workspace& space, std::size_t rows,
+                                    std::size_t column) {
+  const double* pair[Count];
+  const double* variable[Count];
+  double* out[Count];
+  double* scaled[Count];
+  const double* left[Lefts + 1];
+  repeat<Count>([&](auto j) MIXSTREAM_FLAT {
+    pair[j] = space.table + plan.factors[column + j].pair;
+    variable[j] = space.table + plan.factors[column + j].variable;
+    out[j] = space.table + (column + j) * plan.stride;
+    scaled[j] = space.scaled + (column + j) * plan.stride;
+    keep_pointer(pair[j]);
+    keep_pointer(variable[j]);
+    keep_pointer(out[j]);
   });
-  const std::size_t rows = table.rows;
-  for (std::size_t row = 0; row < rows; row += width) {
-    Lanes products[width];
-    repeat<width>([&](auto i)
-                      MIXSTREAM_FLAT { products[i] = load(pair[i] + row) * load(variable[i] + row); });
-    transpose(products);
-    repeat<width>([&](auto i) MIXSTREAM_FLAT { store(out + (row + i) * width, products[i]); });
-  }
-}
-
-/// Left columns that are not among the pairs; with weights all of them, (0, i, j) z_a w.
-void build_lefts(const Plan& plan, double* workspace, double* scaled, const double* weight,
-                 std::size_t rows) {
-  for (std::size_t l = 0; l < plan.left_count; ++l) {
-    const Left& left = plan.lefts[l];
-    if (weight == nullptr && left.place < plan.pair_count * plan.stride) continue;
-    const double* pair = workspace + left.factors.pair;
-    const double* variable = workspace + left.factors.variable;
-    double* out = weight == nullptr ? workspace + left.place : scaled + l * plan.stride;
-    for (std::size_t row = 0; row < rows; row += width) {
-      Lanes product = load(pair + row) * load(variable + row);
-      if (weight != nullptr) product *= load(weight + row);
-      store(out + row, product);
-    }
-  }
-}
-
-/// Count columns times one factor, to totals that follow each other from `position` on.
-template <int Count>
-void multiply_columns(const double* const* columns, const double* factors, std::size_t rows, Totals totals,
-                      std::size_t position) {
-  constexpr int vectors = (Count + width - 1) / width;
-  const double* column[Count];
-  repeat<Count>([&](auto i) MIXSTREAM_FLAT {
-    column[i] = columns[i];
-    keep_pointer(column[i]);
+  repeat<Lefts>([&](auto i) MIXSTREAM_FLAT {
+    left[i] = space.scaled + plan.left_offsets[1 + i];
+    keep_pointer(left[i]);
   });
-  Lanes parts[vectors * width];
-  repeat<vectors * width>([&](auto i) MIXSTREAM_FLAT { parts[i] = Lanes{}; });
+  const double* const weights = space.weight;
+  Lanes parts[(1 + Lefts) * Count];
+  repeat<(1 + Lefts) * Count>([&](auto i) MIXSTREAM_FLAT { parts[i] = Lanes{}; });
   for (std::size_t row = 0; row < rows; row += width) {
-    const Lanes factor = load(factors + row);
-    repeat<Count>([&](auto i) MIXSTREAM_FLAT { multiply_add(parts[i], load(column[i] + row), factor); });
+    Lanes a[Lefts + 1];
+    repeat<Lefts>([&](auto i) MIXSTREAM_FLAT { a[i] = load(left[i] + row); });
+    repeat<Count>([&](auto j) MIXSTREAM_FLAT {
+      const Lanes product = load(pair[j] + row) * load(variable[j] + row);
+      store(out[j] + row, product);
+      Lanes weighted = product;
+      if constexpr (Weighted) {
+        weighted *= load(weights + row);
+        store(scaled[j] + row, weighted);
+      }
+      parts[j] += weighted;
+      repeat<Lefts>([&](auto i) MIXSTREAM_FLAT { multiply_add(parts[(1 + i) * Count + j], a[i], product); });
+    });
   }
-  alignas(64) double values[vectors * width];
-  repeat<vectors>([&](auto i) MIXSTREAM_FLAT { store(values + i * width, sums_of(parts + i * width)); });
-  int done = 0;
-  for (; done + width <= Count; done += width) add_exactly(totals, position + done, load(values + done));
-  add_exactly(totals, position + done, values + done, Count - done);
+  repeat<1 + Lefts>([&](auto i) MIXSTREAM_FLAT {
+    repeat<Count>([&](auto j) MIXSTREAM_FLAT {
+      store(space.parts + (i * plan.columns + column + j) * width, parts[i * Count + j]);
+    });
+  });
 }
 
-/// The same for up to `Count` columns.
-template <int Count>
-void multiply_rest(std::size_t count, const double* const* columns, const double* factors, std::size_t rows,
-                   Totals totals, std::size_t position) {
-  if constexpr (Count > 0) {
-    if (count == Count) return multiply_columns<Count>(columns, factors, rows, totals, position);
-    multiply_rest<Count - 1>(count, columns, factors, rows, totals, position);
+/// The table of degree-3 monomials and the parts of pivots 0 and 1.
+template <bool Weighted>
+void build_table(const Plan& plan, const Workspace& space, std::size_t rows) {
+  const std::size_t m = plan.variables;
+  const std::size_t first = m * (m + 1) / 2;  // the column (1, 1, 1), after all (0, j, k)
+  std::size_t column = 0;
+  for (; column + 4 <= first; column += 4) build_columns<4, 0, Weighted>(plan, space, rows, column);
+  for (; column < first; ++column) build_columns<1, 0, Weighted>(plan, space, rows, column);
+  if (m > 1) build_columns<1, 0, Weighted>(plan, space, rows, first);  // z_1^3, a left column
+  for (; column + 3 <= plan.columns; column += 3) build_columns<3, 3, Weighted>(plan, space, rows, column);
+  for (; column < plan.columns; ++column) build_columns<1, 3, Weighted>(plan, space, rows, column);
+}
+
+/// Adds one row of parts to totals that follow each other.
+void add_row(const double* parts, std::size_t count, Totals totals, std::size_t start) {
+  std::size_t column = 0;
+  for (; column + width <= count; column += width) {
+    Lanes group[width];
+    repeat<width>([&](auto i) MIXSTREAM_FLAT { group[i] = load(parts + (column + i) * width); });
+    add_exactly<width>(totals, start + column, sums_of(group));
+  }
+  for (; column < count; ++column) {
+    double sum = 0.0;
+    for (int i = 0; i < width; ++i) sum += parts[column * width + i];
+    add_exactly<1>(totals, start + column, sum);
   }
 }
 
-/// All pairs, from `places`, times one factor.
-void multiply_pairs(const Plan& plan, const double* pairs, const std::uint32_t* places, const double* factors,
-                    std::size_t rows, Totals totals, std::size_t position) {
-  for (std::size_t first = 0; first < plan.pair_count; first += 8) {
-    const std::size_t count = plan.pair_count - first < 8 ? plan.pair_count - first : 8;
-    const double* columns[8];
-    for (std::size_t i = 0; i < count; ++i) {
-      columns[i] = pairs + (places == nullptr ? (first + i) * plan.stride : places[first + i]);
-    }
-    multiply_rest<8>(count, columns, factors, rows, totals, position + first);
-  }
-}
-
-/// w z_a^4 for the last pivot a.
-void build_fourth(const double* variable, const double* weight, double* out, std::size_t rows) {
-  for (std::size_t row = 0; row < rows; row += width) {
-    const Lanes square = load(variable + row) * load(variable + row);
-    store(out + row, weight == nullptr ? square * square : square * square * load(weight + row));
+/// The totals of pivots 0 and 1.
+void add_first_pivots(const Plan& plan, const Workspace& space, Totals totals) {
+  const std::size_t first = plan.variables * (plan.variables + 1) / 2;
+  add_row(space.parts, plan.columns, totals, 0);
+  for (std::size_t i = 1; i <= 3 && first < plan.columns; ++i) {
+    add_row(space.parts + (i * plan.columns + first) * width, plan.columns - first, totals,
+            plan.row_starts[i] + first);
   }
 }
 
 }  // namespace
 
 void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* workspace, Totals totals) noexcept {
-  const std::size_t rows = (block.rows + chunk - 1) / chunk * chunk;
-  const std::size_t capacity = plan.stride - 8;
-  double* const lefts = workspace + plan.pair_count * plan.stride;  // the pairs come first
-  double* const fourth = lefts + plan.left_count * plan.stride;
-  double* const weight = block.weights == nullptr ? nullptr : fourth + plan.stride;
-  double* const right = fourth + 2 * plan.stride;
+  const std::size_t rows = (block.rows + step - 1) / step * step;
+  double* const parts = workspace + plan.columns * plan.stride;
+  Workspace space{workspace, workspace, nullptr, parts};
   for (std::size_t k = 0; k < plan.variables; ++k) {
-    copy_column(block.values + k * plan.stride, workspace + k * plan.stride, block.rows);
+    copy_column(block.values + k * plan.stride, space.table + k * plan.stride, block.rows);
   }
-  if (weight != nullptr) copy_column(block.weights, weight, block.rows);
-  build_pairs(plan, workspace, rows);
-  multiply_pairs(plan, workspace, nullptr, weight == nullptr ? workspace : weight, rows, totals, 0);
-  if (plan.variables == 1) return;
-  build_fourth(workspace + (plan.variables - 1) * plan.stride, weight, fourth, rows);
-  multiply_pairs(plan, workspace, plan.last_pairs, fourth, rows, totals, plan.last_start);
-
-  const std::size_t groups = (plan.right_count + width - 1) / width;
-  const Table table{plan,
-                    workspace,
-                    weight == nullptr ? nullptr : lefts,
-                    right,
-                    capacity * width + 8,
-                    groups * width - plan.right_count,
-                    rows,
-                    totals};
-  for (std::size_t group = 0; group < groups; ++group) {
-    build_group(table, right + group * table.group_stride, group);
+  if (block.weights == nullptr) {
+    build_table<false>(plan, space, rows);
+  } else {
+    space.weight = parts + 4 * plan.columns * 8;
+    space.scaled = space.weight + plan.stride;
+    copy_column(block.weights, space.weight, block.rows);
+    build_table<true>(plan, space, rows);
   }
-  build_lefts(plan, workspace, lefts, weight, rows);
-  for (std::size_t i = 0; i < plan.rectangle_count; ++i) multiply(table, plan.rectangles[i]);
+  add_first_pivots(plan, space, totals);
+  const Table table{space.scaled, space.table, rows};
+  for (std::size_t i = 0; i < plan.rectangle_count; ++i) multiply(plan, table, plan.rectangles[i], totals);
 }
 
 }  // namespace mixstream::variants

@@ -6,22 +6,8 @@
 
 namespace mixstream::variants {
 
-/// A degree-3 monomial (i, j, k) as the product of two columns of the pair table: where (0, i, j) and where
-/// (0, 0, k) start.
-struct Factors {
-  std::uint32_t pair;
-  std::uint32_t variable;
-};
-
-/// A left column: its factors, where it stands in the workspace when weights are 1, and where its row of
-/// totals starts: with right column c it makes the total row_start + c.
-struct Left {
-  Factors factors;
-  std::uint32_t place;
-  std::uint32_t row_start;
-};
-
-/// Left columns [left_begin, left_end) times right columns [right_begin, right_end).
+/// Left columns [left_begin, left_end) of the plan's list times right columns [right_begin, right_end) of the
+/// table.
 struct Rectangle {
   std::uint32_t left_begin;
   std::uint32_t left_end;
@@ -29,20 +15,24 @@ struct Rectangle {
   std::uint32_t right_end;
 };
 
-/// What to multiply with what, for m variables.
+/// A column of the table is the product of two before it, given by where they start: the pair (0, i, j) and
+/// the variable (0, 0, k).
+struct Factors {
+  std::uint32_t pair;
+  std::uint32_t variable;
+};
+
+/// What to multiply with what, for m variables. A left column is a degree-3 monomial (i, j, a); pivot after
+/// pivot, in left-rank order. Its product with right column c belongs at row_starts[left] + c.
 struct Plan {
   std::size_t variables;
-  std::size_t stride;           ///< doubles from one column to the next; columns start on a cache line
-  std::size_t pair_count;       ///< N(m, 2): columns (0, j, k)
-  const Factors* pairs;         ///< these, lexicographic
-  std::size_t right_count;      ///< N(m - 1, 3): columns (i, j, k), i >= 1
-  const Factors* rights;        ///< these, lexicographic
-  std::size_t left_count;       ///< columns (i, j, a), a <= m - 2; the first, of pivot 0, is never asked for
-  const Left* lefts;            ///< these, pivot after pivot, in left-rank order
-  std::size_t rectangle_count;  ///< for pivots 1 to m - 2; pivots 0 and m - 1 go their own ways
-  const Rectangle* rectangles;
-  const std::uint32_t* last_pairs;  ///< where (0, i, j) starts, in left-rank order, for the last pivot
-  std::size_t last_start;           ///< and its first total
+  std::size_t stride;                 ///< doubles from one column to the next; columns start on a cache line
+  const Factors* factors;             ///< of every column of the table
+  std::size_t columns;                ///< N(m, 3)
+  const std::uint32_t* left_offsets;  ///< where the left column starts in the table
+  const std::uint32_t* row_starts;
+  const Rectangle* rectangles;  ///< all of pivots 1, 2, ...; pivot 0 is the table's column sums
+  std::size_t rectangle_count;
 };
 
 /// A block of rows, column by column.
@@ -64,7 +54,7 @@ void accumulate_plain(const Plan&, const Block&, double* workspace, Totals) noex
 void accumulate_sse2(const Plan&, const Block&, double* workspace, Totals) noexcept;
 void accumulate_avx2(const Plan&, const Block&, double* workspace, Totals) noexcept;
 void accumulate_avx512(const Plan&, const Block&, double* workspace, Totals) noexcept;
-/// For tests only: 8 lanes on AVX2.
-void accumulate_wide(const Plan&, const Block&, double* workspace, Totals) noexcept;
+void accumulate_wide(const Plan&, const Block&, double* workspace,
+                     Totals) noexcept;  ///< tests only: 8 lanes on AVX2
 
 }  // namespace mixstream::variants
