@@ -87,6 +87,7 @@ class Estimator {
   static Outcome<SolveSettings> saved_solve_settings(std::span<const std::byte> bytes);
 
  private:
+  friend class SensorLoop;  // an estimator in two halves, one for each thread
   Estimator(const EstimatorSettings& settings, MomentState state);
   bool polishes() const noexcept;
   void fade_polish(double clock) noexcept;

@@ -253,7 +253,10 @@ RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
 }
 
 double MomentState::growth_at(double clock) noexcept {
-  if (const double factor = forgetting_.advance(clock); factor != 1.0) panes_[active_].scale(factor);
+  if (const double factor = forgetting_.advance(clock); factor != 1.0) {
+    panes_[active_].scale(factor);
+    rescaled_ *= factor;
+  }
   return forgetting_.growth(clock);
 }
 

@@ -68,6 +68,19 @@ class MomentState {
   /// was. Different pilots are brought to that of the state with more rows. Allocates copies.
   Verdict merge(const MomentState& other, MergeAs as = MergeAs::one_stream);
 
+  // Intervals: a state whose rows will be appended to a total held elsewhere, so that a loop can give them
+  // away by a swap instead of a copy (sensor_loop.hpp).
+
+  /// Makes this an empty interval that may follow what `total` holds: same settings required, else this does
+  /// nothing. No throw, no allocation; empties the tensors.
+  void prepare_interval(const MomentState& total) noexcept;
+  /// Goes on where `running` stands, whose rows have just been given away: a prepared interval takes over
+  /// its pilot, which must be fixed, its clock, position and counts. No throw, no allocation; d numbers.
+  void continue_from(const MomentState& running) noexcept;
+  /// Adds an interval that went on from here; its waiting rows are folded in. A fresh state changes places
+  /// with the interval. Equal to having absorbed the rows, but for rounding. No throw, no allocation.
+  void append(MomentState& interval) noexcept;
+
   /// The moments of the chosen bins, rows that wait for a full block included; the state is not touched.
   MomentTensor moments(const BinMask& bins = all_bins) const;
   Sample sample() const;  ///< of what the memory still holds
@@ -120,6 +133,7 @@ class MomentState {
   MomentState settled() const;
   Verdict may_merge(const MomentState& other, MergeAs as) const;
   bool is_fresh() const noexcept;
+  bool same_pane_as(const MomentState& earlier) const noexcept;
   void join(MomentState other, MergeAs as);
   void take(const FirstBlock& block) noexcept;
   void add_verdicts(const VerdictCounts& verdicts) noexcept;
@@ -146,6 +160,7 @@ class MomentState {
   std::uint64_t rows_in_pane_ = 0;
   std::uint64_t rows_of_a_pane_;
   std::size_t active_ = 0;  // the pane that rows enter
+  double rescaled_ = 1.0;   // what an interval's weights were multiplied by since it began, see Forgetting
   AlignedDoubles workspace_;
   std::vector<double> variables_;  // z of the row at hand
   std::vector<double> scratch_;    // for the pilot

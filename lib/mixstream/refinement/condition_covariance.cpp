@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mixstream/refinement/conditions_content.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -105,6 +106,7 @@ class CovarianceSum {
   void multiply(const Block& left, std::size_t begin, std::size_t count,
                 std::pair<std::size_t, std::size_t> conditions, std::pair<std::size_t, std::size_t> columns) {
     const std::size_t width = sum_.columns - left.offset;
+    yield_point();
     cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans,
                 static_cast<int>(conditions.second - conditions.first),
                 static_cast<int>(columns.second - columns.first), static_cast<int>(count), 1.0,

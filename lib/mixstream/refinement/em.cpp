@@ -8,6 +8,7 @@
 
 #include "mixstream/refinement/expectation.hpp"
 #include "mixstream/refinement/maximisation.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -42,7 +43,10 @@ EmFit fit_em(const RowBlocks& rows, const Mixture& start, const EmSettings& sett
   double previous = -std::numeric_limits<double>::infinity();
   while (true) {
     expectation.begin(fit.mixture);
-    for (std::size_t block = 0; block < rows.block_count(); ++block) expectation.add(rows.block(block));
+    for (std::size_t block = 0; block < rows.block_count(); ++block) {
+      if (block % 16 == 0) yield_point();
+      expectation.add(rows.block(block));
+    }
     fit.mean_log_likelihood = expectation.log_likelihood() / rows.total_weight();
     fit.converged = fit.mean_log_likelihood - previous < settings.stop_below_gain;
     if (fit.converged || fit.iterations >= settings.max_iterations) return fit;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mixstream/refinement/numerics.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream::numerics {
 
@@ -38,6 +39,7 @@ Descent levenberg_marquardt(Evaluate evaluate, std::vector<double> parameters, i
     LeastSquares trial;
     trial.cost = std::numeric_limits<double>::infinity();
     for (int attempt = 0; attempt < attempts; ++attempt, damping *= 5.0) {
+      yield_point();
       if (!damped_step(now.at, damping, step)) continue;
       candidate = now.parameters;
       for (std::size_t i = 0; i < candidate.size(); ++i) candidate[i] -= step[i];

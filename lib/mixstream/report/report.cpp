@@ -49,7 +49,8 @@ const char* name_of(FitStatus status) noexcept {
 }
 
 Mixture Report::mixture() const {
-  Mixture mixture = empty_mixture(components.size(), features.size());
+  const std::size_t d = components.empty() ? features.size() : components.front().coefficients.size();
+  Mixture mixture = empty_mixture(components.size(), d);  // features may have no names
   for (std::size_t h = 0; h < components.size(); ++h) {
     mixture.weights[h] = components[h].weight;
     mixture.noise_variances[h] = components[h].noise_variance;

@@ -41,6 +41,7 @@ void Reservoir::push(Entry entry, std::span<const double> features, double respo
   std::ranges::copy(features, values);
   values[feature_count_] = response;
   std::ranges::push_heap(entries_.begin(), held_end(), smaller);
+  if (held_ > capacity_) lower_limit(threshold());
 }
 
 void Reservoir::drop_largest() noexcept {
@@ -55,6 +56,8 @@ void Reservoir::scale_weights(double factor) noexcept {
   }
   std::ranges::make_heap(entries_.begin(), held_end(), smaller);
   while (held_ > 0 && !(entries_.front().key <= largest_key)) drop_largest();
+  limit_ /= factor;
+  if (!(limit_ <= largest_key)) limit_ = no_limit;  // the rows that set it are gone
 }
 
 void Reservoir::merge(const Reservoir& other, double factor) noexcept {

@@ -6,9 +6,11 @@
 // more than R is kept: its key is the threshold tau, and P(row i is in the sample) = 1 - exp(-w_i tau).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -54,7 +56,7 @@ class Reservoir {
 
   /// Offers a row. No throw, no allocation; one comparison mostly, log R when the row enters.
   void offer(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept {
-    if (held_ > capacity_ && unit(hash) >= threshold() * weight) return;  // since -log(1 - u) >= u
+    if (unit(hash) >= limit_ * weight) return;  // since -log(1 - u) >= u
     insert(row, hash, weight, bin);
   }
 
@@ -66,7 +68,15 @@ class Reservoir {
   /// required.
   void merge(const Reservoir& other, double factor) noexcept;
 
-  void clear() noexcept { held_ = 0; }
+  void clear() noexcept {
+    held_ = 0;
+    limit_ = no_limit;
+  }
+
+  /// Keys from here on up are not wanted: of rows that would not stay, or by lower_limit. No throw.
+  double limit() const noexcept { return limit_; }
+  /// For a sample that will be merged into another, which already holds R + 1 keys below this. No throw.
+  void lower_limit(double key) noexcept { limit_ = std::min(limit_, key); }
 
   /// The sample with weights that make it speak for all rows. `unit_weight`: the weight that now counts as
   /// one row.
@@ -83,6 +93,7 @@ class Reservoir {
   friend bool operator==(const Reservoir& one, const Reservoir& two);
 
  private:
+  static constexpr double no_limit = std::numeric_limits<double>::max();
   static double unit(std::uint64_t hash) noexcept {  // in (0, 1)
     return (static_cast<double>(hash >> 11) + 0.5) * 0x1p-53;
   }
@@ -97,6 +108,7 @@ class Reservoir {
   std::size_t capacity_;
   std::size_t feature_count_;
   std::size_t held_ = 0;
+  double limit_ = no_limit;
   std::vector<Entry> entries_;  // R + 1: a heap of those held, largest key first, then free slots
   std::vector<double> values_;  // features and response by slot
 };

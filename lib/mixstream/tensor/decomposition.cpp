@@ -5,6 +5,7 @@
 
 #include "mixstream/random.hpp"
 #include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -126,6 +127,7 @@ OrthogonalParts power_method(CubeTensor tensor, const PowerSettings& settings) {
     const std::span<double> best(parts.vectors.values.data() + h * k, k);
     double best_value = -1.0;
     for (int start = 0; start < settings.restarts; ++start) {
+      yield_point();
       for (double& value : vector) value = random.normal();
       if (!normalise(vector)) continue;
       iterate(tensor, vector, next, settings.iterations);

@@ -1,0 +1,22 @@
+// Where a long computation lets others run: a time-sliced refit yields here, anything else passes by.
+#pragma once
+
+namespace mixstream {
+
+/// Called by whoever slices; the computation knows nothing of it.
+struct Yielder {
+  virtual void pass() = 0;
+
+ protected:
+  ~Yielder() = default;
+};
+
+/// The slicer of this thread, or none.
+inline thread_local constinit Yielder* present_yielder = nullptr;
+
+/// To be called in loops whose rounds take some ten microseconds. One load and one branch when nobody slices.
+inline void yield_point() {
+  if (present_yielder != nullptr) present_yielder->pass();
+}
+
+}  // namespace mixstream

@@ -1,0 +1,136 @@
+/* The C interface from C: laws found, bad input refused with a code and a text, nothing changed by it. */
+#include "mixstream/mixstream.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures = 0;
+#define CHECK(condition)                                                     \
+  do {                                                                       \
+    if (!(condition)) {                                                      \
+      ++failures;                                                            \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);        \
+    }                                                                        \
+  } while (0)
+
+static double uniform(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+static double bell(uint64_t *state) { /* a normal, near enough: twelve uniforms */
+  double sum = -6.0;
+  int i;
+  for (i = 0; i < 12; ++i) sum += uniform(state);
+  return sum;
+}
+
+static void absorb_rows(mixstream_loop *loop, int rows, uint64_t seed) {
+  uint64_t state = seed;
+  int i;
+  for (i = 0; i < rows; ++i) {
+    double x[2];
+    double y;
+    x[0] = 1.0;
+    x[1] = bell(&state);
+    y = (uniform(&state) < 0.4 ? 1.0 + 2.0 * x[1] : -2.0 + 0.5 * x[1]) + 0.3 * bell(&state);
+    CHECK(mixstream_absorb(loop, x, 2, y) == MIXSTREAM_OK);
+  }
+}
+
+static mixstream_settings line_settings(void) {
+  mixstream_settings settings;
+  mixstream_settings_init(&settings);
+  settings.feature_count = 2;
+  settings.constant_feature = 0;
+  settings.sample_rows = 1000;
+  settings.refit_every_rows = 4000;
+  return settings;
+}
+
+static void check_refusals(void) {
+  char text[200];
+  mixstream_status status;
+  mixstream_settings settings = line_settings();
+  const double x[2] = {1.0, 2.0};
+  double p[2] = {7.0, 7.0};
+  size_t component = 9;
+  mixstream_loop *loop;
+  settings.feature_count = 0;
+  CHECK(mixstream_create(&settings, &status, text, sizeof text) == NULL);
+  CHECK(status == MIXSTREAM_BAD_SETTINGS && strlen(text) > 10);
+  CHECK(mixstream_create(NULL, &status, text, sizeof text) == NULL && status == MIXSTREAM_BAD_ARGUMENT);
+  settings = line_settings();
+  loop = mixstream_create(&settings, &status, text, sizeof text);
+  CHECK(loop != NULL && status == MIXSTREAM_OK);
+  CHECK(mixstream_absorb(loop, x, 1, 1.0) == MIXSTREAM_WRONG_WIDTH);
+  CHECK(mixstream_absorb(loop, x, 2, sqrt(-1.0)) == MIXSTREAM_NOT_A_NUMBER);
+  CHECK(mixstream_absorb(loop, NULL, 2, 1.0) == MIXSTREAM_BAD_ARGUMENT);
+  CHECK(mixstream_rows(loop) == 0);
+  CHECK(mixstream_classify(loop, x, 2, 1.0, &component) == MIXSTREAM_NO_FIT_YET && component == 9);
+  CHECK(mixstream_probabilities(loop, x, 2, 1.0, p, 2) == MIXSTREAM_NO_FIT_YET && p[0] == 7.0);
+  CHECK(mixstream_refit(loop) == MIXSTREAM_NOTHING_TO_DO);
+  CHECK(strcmp(mixstream_status_name(MIXSTREAM_NOT_A_NUMBER), "not_a_number") == 0);
+  CHECK(strlen(mixstream_status_text(MIXSTREAM_CANNOT_MERGE)) > 10);
+  CHECK(mixstream_load("nonsense", 8, &settings, &status, text, sizeof text) == NULL);
+  CHECK(status == MIXSTREAM_BAD_SNAPSHOT && strlen(text) > 10);
+  mixstream_destroy(loop);
+  mixstream_destroy(NULL);
+}
+
+static void check_merge_and_save(mixstream_loop *loop) {
+  mixstream_status status;
+  mixstream_settings settings = line_settings();
+  mixstream_loop *other;
+  mixstream_loop *loaded;
+  size_t needed = 0;
+  void *bytes;
+  const uint64_t rows = mixstream_rows(loop);
+  settings.sample_rows = 77;
+  other = mixstream_create(&settings, &status, NULL, 0);
+  absorb_rows(other, 400, 5);
+  CHECK(mixstream_merge(loop, other) == MIXSTREAM_CANNOT_MERGE && mixstream_rows(loop) == rows);
+  CHECK(strlen(mixstream_words(loop)) > 10);
+  mixstream_destroy(other);
+  settings = line_settings();
+  settings.source = 1;
+  other = mixstream_create(&settings, &status, NULL, 0);
+  absorb_rows(other, 400, 5);
+  CHECK(mixstream_merge(loop, other) == MIXSTREAM_OK && mixstream_rows(loop) == rows + 400);
+  mixstream_destroy(other);
+  CHECK(mixstream_save(loop, NULL, 0, &needed) == MIXSTREAM_TOO_LARGE && needed > 0);
+  bytes = malloc(needed);
+  CHECK(mixstream_save(loop, bytes, needed, &needed) == MIXSTREAM_OK);
+  loaded = mixstream_load(bytes, needed, &settings, &status, NULL, 0);
+  CHECK(loaded != NULL && mixstream_rows(loaded) == rows + 400);
+  mixstream_destroy(loaded);
+  free(bytes);
+}
+
+int main(void) {
+  const mixstream_settings settings = line_settings();
+  const double x[2] = {1.0, 3.0};
+  double law[2];
+  double weight = 0.0;
+  double p[2];
+  size_t component = 9;
+  mixstream_status status = MIXSTREAM_NOT_DONE;
+  mixstream_loop *loop = mixstream_create(&settings, NULL, NULL, 0);
+  CHECK(mixstream_abi_version() == MIXSTREAM_ABI_VERSION);
+  check_refusals();
+  absorb_rows(loop, 4000, 1);
+  CHECK(mixstream_refit(loop) == MIXSTREAM_OK);
+  absorb_rows(loop, 4100, 2);
+  CHECK(mixstream_component_count(loop) == 2);
+  CHECK(mixstream_classify(loop, x, 2, 7.0, &component) == MIXSTREAM_OK);
+  CHECK(mixstream_law(loop, component, &weight, law, 2, NULL) == MIXSTREAM_OK);
+  CHECK(fabs(law[0] - 1.0) < 0.1 && fabs(law[1] - 2.0) < 0.1 && fabs(weight - 0.4) < 0.05);
+  CHECK(mixstream_probabilities(loop, x, 2, 7.0, p, 2) == MIXSTREAM_OK && p[component] > 0.9);
+  while (status == MIXSTREAM_NOT_DONE) status = mixstream_refit_step(loop, 1000000);
+  CHECK(status == MIXSTREAM_OK);
+  check_merge_and_save(loop);
+  mixstream_destroy(loop);
+  return failures == 0 ? 0 : 1;
+}
