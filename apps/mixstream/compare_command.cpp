@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdio>
 
 #include "exit_codes.hpp"
 #include "mixstream/refinement/matching.hpp"
@@ -52,17 +51,14 @@ int CompareCommand::run() const {
   const Outcome<FittedLaws> fit = read_model(model);
   const Outcome<FittedLaws> right = read_model(truth);
   for (const auto* laws : {&fit, &right}) {
-    if (*laws) continue;
-    complain(laws->refusal().text);
-    return exit_data;
+    if (!*laws) return fail_with(exit_data, laws->refusal().text);
   }
   if (fit.value().features != right.value().features ||
       fit.value().mixture.component_count() != right.value().mixture.component_count()) {
-    complain("the two have different features or numbers of laws");
-    return exit_data;
+    return fail_with(exit_data, "the two have different features or numbers of laws");
   }
-  std::fputs(comparison(fit.value(), right.value()).c_str(), stdout);
-  return std::fflush(stdout) == 0 ? exit_fitted : exit_data;
+  FitOutput out(OutputFormat::table, false);
+  return out.write(comparison(fit.value(), right.value())) || out.closed() ? exit_fitted : exit_data;
 }
 
 }  // namespace mixstream

@@ -28,11 +28,23 @@ struct FitCommand {
   std::string report;
   std::string missing = "skip";
   bool strict = false;
-  std::size_t sample_rows = 5000;
+  std::optional<std::size_t> sample_rows;
   std::uint64_t memory = 1024;  // MiB
+  std::size_t threads = 1;
 
   void add_to(CLI::App& command);
   int run() const;
+
+  /// What the words mean; refused with a sentence when they contradict each other. `base`: the settings of a
+  /// loaded state, or the defaults.
+  Outcome<EstimatorSettings> settings(const EstimatorSettings& base) const;
+  Outcome<double> interval_seconds() const;  ///< 0: none
+
+ private:
+  void add_output_options(CLI::App& command);
+  void add_memory_options(CLI::App& command);
+  Outcome<Memory> memory_of_past(const Memory& base) const;
+  Verdict check_words() const;
 };
 
 }  // namespace mixstream

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <map>
 
 namespace mixstream {
@@ -14,77 +15,144 @@ Refusal refuse(std::string text) {
 
 }  // namespace
 
+CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        std::string digits = text;
+        std::erase(digits, '_');
+        double value = 0.0;
+        const char* end = digits.data() + digits.size();
+        const auto [at, error] = std::from_chars(digits.data(), end, value);
+        if (error != std::errc() || at != end || !(value >= 0.0 && value <= 9e15) ||
+            value != std::floor(value)) {
+          return "'" + text + "' is not a whole number";
+        }
+        text = fmt::format("{:.0f}", value);
+        return {};
+      },
+      "WHOLE");
+}
+
+/// Like CLI11's own, but with a message that a person can read.
+CLI::Validator number_from(double least, bool itself) {
+  return CLI::Validator(
+      [least, itself](std::string& text) -> std::string {
+        double value = 0.0;
+        const char* end = text.data() + text.size();
+        const auto [at, error] = std::from_chars(text.data(), end, value);
+        const bool number = error == std::errc() && at == end && std::isfinite(value);
+        if (number && (value > least || (itself && value == least))) return {};
+        return fmt::format("'{}' is not a number {} {}", text, itself ? "from" : "above", least);
+      },
+      itself ? "NONNEGATIVE" : "POSITIVE");
+}
+
 void SolveOptions::add_to(CLI::App& command) {
-  command.add_option("-k,--components", components,
-                     "Number of laws: 1 to 32, or auto (chosen by the sample's BIC)");
+  constexpr const char* solving = "How to solve";
+  command
+      .add_option("-k,--components", components,
+                  "Number of laws: 1 to 32, or auto (chosen by the sample's BIC); default: 2")
+      ->group(solving);
   command
       .add_option("--method", method,
                   "default (moments, refinement, polish), paper (Spectral Experts as published) or em")
-      ->check(CLI::IsMember({"default", "paper", "em"}));
-  command.add_option("--noise", noise, "Noise variance: shared by all laws, or per-component")
-      ->check(CLI::IsMember({"shared", "per-component"}));
+      ->check(CLI::IsMember({"default", "paper", "em"}))
+      ->group(solving);
+  command.add_option("--noise", noise, "Noise variance: shared by all laws (default), or per-component")
+      ->check(CLI::IsMember({"shared", "per-component"}))
+      ->group(solving);
   command.add_option("--noise-variance", noise_variance, "The noise variance, where it is known")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--noise-third", noise_third, "E[eps^3] for --method paper");
-  command.add_option("--lambda2", lambda2, "c of lambda_2 = c/sqrt(n) for --method paper")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--lambda3", lambda3, "c of lambda_3 = c/sqrt(n) for --method paper")
-      ->check(CLI::NonNegativeNumber);
-  command.add_flag("--allow-singular", allow_singular,
-                   "--method paper: let the nuclear norm choose where features are dependent");
+      ->check(number_from(0.0, false))
+      ->group(solving);
+  command.add_option("--noise-third", noise_third, "E[eps^3] for --method paper; default: 0")->group(solving);
+  command.add_option("--lambda2", lambda2, "c of lambda_2 = c/sqrt(n) for --method paper; default: 1e-5")
+      ->check(number_from(0.0, true))
+      ->group(solving);
+  command.add_option("--lambda3", lambda3, "c of lambda_3 = c/sqrt(n) for --method paper; default: 1e-3")
+      ->check(number_from(0.0, true))
+      ->group(solving);
+  command
+      .add_flag("--allow-singular", allow_singular,
+                "--method paper: let the nuclear norm choose where features are dependent")
+      ->group(solving);
   command
       .add_option("--guard", guard,
-                  "auto: a thin bin of outliers may stay out of the fit; off: every row counts")
-      ->check(CLI::IsMember({"auto", "off"}));
-  command.add_option("--seed", seed, "Seed of sample and random starts: the same seed, the same answer");
+                  "auto (default): a thin bin of outliers may stay out of the fit; off: every row counts")
+      ->check(CLI::IsMember({"auto", "off"}))
+      ->group(solving);
+  command.add_option("--seed", seed, "Seed of sample and random starts: the same seed, the same answer")
+      ->group(solving);
 }
 
-Outcome<SolveSettings> SolveOptions::settings() const {
-  SolveSettings solve;
-  if (components == "auto") {
+Verdict SolveOptions::read_components(SolveSettings& solve) const {
+  if (!components) return std::monostate{};
+  if (*components == "auto") {
     solve.component_count = 0;
-  } else {
-    const auto [end, error] =
-        std::from_chars(components.data(), components.data() + components.size(), solve.component_count);
-    if (error != std::errc() || end != components.data() + components.size() || solve.component_count < 1) {
-      return refuse("-k takes a whole number from 1 to 32, or auto; not '" + components + "'");
-    }
+    return std::monostate{};
   }
+  const char* end = components->data() + components->size();
+  const auto [at, error] = std::from_chars(components->data(), end, solve.component_count);
+  const bool sound = error == std::errc() && at == end && solve.component_count >= 1;
+  if (sound && solve.component_count <= 32) return std::monostate{};
+  return refuse("-k takes a whole number from 1 to 32, or auto; not '" + *components + "'");
+}
+
+Verdict SolveOptions::read_noise(SolveSettings& solve) const {
+  if (noise) {
+    solve.noise = *noise == "shared" ? NoiseModel::shared : NoiseModel::per_component;
+    solve.noise_variance.reset();
+  }
+  if (!noise_variance) return std::monostate{};
+  if (solve.noise == NoiseModel::per_component)
+    return refuse("--noise-variance and --noise per-component contradict each other");
+  if (!std::isfinite(*noise_variance)) return refuse("--noise-variance must be finite");
+  solve.noise = NoiseModel::known;
+  solve.noise_variance = noise_variance;
+  return std::monostate{};
+}
+
+Outcome<SolveSettings> SolveOptions::settings(const SolveSettings& base) const {
   static const std::map<std::string, FitMethod> methods{
       {"default", FitMethod::standard}, {"paper", FitMethod::paper}, {"em", FitMethod::em}};
-  solve.method = methods.at(method);
-  solve.noise = noise == "shared" ? NoiseModel::shared : NoiseModel::per_component;
-  if (noise_variance > 0.0) {
-    if (solve.noise == NoiseModel::per_component)
-      return refuse("--noise-variance and --noise per-component contradict each other");
-    solve.noise = NoiseModel::known;
-    solve.noise_variance = noise_variance;
-  }
-  solve.noise_third = noise_third;
-  solve.second_penalty = lambda2;
-  solve.third_penalty = lambda3;
-  solve.allow_singular = allow_singular;
-  solve.guard = guard == "auto";
-  solve.seed = seed;
+  SolveSettings solve = base;
+  if (const Verdict verdict = read_components(solve); !verdict) return verdict.refusal();
+  if (const Verdict verdict = read_noise(solve); !verdict) return verdict.refusal();
+  if (method) solve.method = methods.at(*method);
+  solve.noise_third = noise_third.value_or(base.noise_third);
+  solve.second_penalty = lambda2.value_or(base.second_penalty);
+  solve.third_penalty = lambda3.value_or(base.third_penalty);
+  solve.allow_singular = allow_singular || base.allow_singular;
+  if (guard) solve.guard = *guard == "auto";
+  solve.seed = seed.value_or(base.seed);
   return solve;
 }
 
 void OutputOptions::add_to(CLI::App& command) {
-  auto* as_json = command.add_flag("--json", json, "JSON lines even on a terminal");
-  command.add_flag("--table", table, "A table even in a pipe")->excludes(as_json);
+  constexpr const char* showing = "What is shown";
+  auto* as_json = command.add_flag("--json", json, "JSON lines even on a terminal")->group(showing);
+  command.add_flag("--table", table, "A table even in a pipe")->excludes(as_json)->group(showing);
   command.add_option("--color", colour, "Colours: auto, always, never (NO_COLOR is respected)")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-  command.add_flag("-q,--quiet", quiet, "No progress, no warnings");
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->group(showing);
+  command.add_flag("-q,--quiet", quiet, "No progress, no warnings")->group(showing);
 }
 
 void InputOptions::add_to(CLI::App& command) {
+  constexpr const char* reading = "How rows are read (gzip and zstd are recognised by themselves)";
   command
       .add_option("--format", format, "auto, csv, tsv, ndjson, f64 or f32 (little-endian rows, with --width)")
-      ->check(CLI::IsMember({"auto", "csv", "tsv", "ndjson", "f64", "f32"}));
-  command.add_option("--delimiter", delimiter, "One character between fields; default: found by itself");
-  command.add_flag("--no-header", no_header, "The first line is a row: columns are c1, c2, ...");
-  command.add_option("--width", width, "Numbers in a raw row (f64, f32), named c1, c2, ...");
-  command.add_option("--max-line", max_line, "Bytes of the longest line that is read");
+      ->check(CLI::IsMember({"auto", "csv", "tsv", "ndjson", "f64", "f32"}))
+      ->group(reading);
+  command.add_option("--delimiter", delimiter, "One character between fields; default: found by itself")
+      ->group(reading);
+  command.add_flag("--no-header", no_header, "The first line is a row: columns are c1, c2, ...")
+      ->group(reading);
+  command.add_option("--width", width, "Numbers in a raw row (f64, f32), named c1, c2, ...")
+      ->check(CLI::PositiveNumber)
+      ->group(reading);
+  command.add_option("--max-line", max_line, "Bytes of the longest line that is read; default: 1048576")
+      ->transform(whole_number())
+      ->group(reading);
 }
 
 Outcome<InputSettings> InputOptions::settings() const {

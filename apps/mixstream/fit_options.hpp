@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,22 +13,26 @@
 
 namespace mixstream {
 
-/// How to solve: for fit and refit.
+/// How to solve: for fit and refit. What is not given stays as the saved state had it.
 struct SolveOptions {
-  std::string components = "2";
-  std::string method = "default";
-  std::string noise = "shared";
-  double noise_variance = 0.0;  // 0: not given
-  double noise_third = 0.0;
-  double lambda2 = 1e-5;
-  double lambda3 = 1e-3;
+  std::optional<std::string> components;
+  std::optional<std::string> method;
+  std::optional<std::string> noise;
+  std::optional<double> noise_variance;
+  std::optional<double> noise_third;
+  std::optional<double> lambda2;
+  std::optional<double> lambda3;
   bool allow_singular = false;
-  std::string guard = "auto";
-  std::uint64_t seed = 1;
+  std::optional<std::string> guard;
+  std::optional<std::uint64_t> seed;
 
   void add_to(CLI::App& command);
-  /// The library's settings, or what is wrong with the words.
-  Outcome<SolveSettings> settings() const;
+  /// The library's settings, or what is wrong with the words. `base`: a saved state's, or the defaults.
+  Outcome<SolveSettings> settings(const SolveSettings& base = {}) const;
+
+ private:
+  Verdict read_components(SolveSettings& solve) const;
+  Verdict read_noise(SolveSettings& solve) const;
 };
 
 /// What stdout shows, and how.
@@ -60,6 +65,9 @@ struct Length {
   double value = 0.0;
   bool seconds = false;
 };
+/// A whole number that may be written as 50000, 5e4 or 50_000.
+CLI::Validator whole_number();
+
 Outcome<Length> parse_length(const std::string& text, const std::string& option);
 
 }  // namespace mixstream

@@ -1,9 +1,29 @@
 #include "fit_session.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <utility>
 
+#include "mixstream/random.hpp"
+
 namespace mixstream {
+namespace {
+
+constexpr std::uint64_t first_look = 1024;  // rows, for the history
+constexpr std::size_t fits_kept = 500;      // of one model's history
+constexpr std::size_t fits_kept_of_group = 64;
+constexpr std::size_t most_groups_on_page = 40;
+
+/// Streams that begin differently have different sources, so that the samples of states made apart are
+/// independent when they are merged; the parts of one resumed stream share the source of its first row.
+std::uint64_t source_of(std::span<const double> first_row) {
+  std::uint64_t hash = 0;
+  for (const double value : first_row) hash = mixed_bits(hash + std::bit_cast<std::uint64_t>(value));
+  return hash;
+}
+
+}  // namespace
 
 std::vector<std::string> RowPlan::numbers() const {
   std::vector<std::string> names = map.columns();
@@ -17,76 +37,163 @@ FitSession::FitSession(RowPlan plan, EstimatorSettings settings, std::size_t mos
     : plan_(std::move(plan)),
       settings_(std::move(settings)),
       most_groups_(most_groups),
-      features_(plan_.map.feature_count()) {}
+      features_(plan_.map.feature_count()) {
+  if (plan_.group.empty()) estimators_.emplace("", make_estimator());
+}
+
+Estimator FitSession::make_estimator() const {
+  Outcome<Estimator> created = Estimator::create(settings_);
+  if (!created) throw std::runtime_error(created.refusal().text);
+  return std::move(created).value();
+}
 
 void FitSession::resume(Estimator estimator) {
-  rows_ = estimator.state().row_count();
   estimators_.insert_or_assign("", std::move(estimator));
 }
 
-void FitSession::begin_source(std::uint64_t source) {
-  source_ = source;
-  for (auto& [name, estimator] : estimators_) estimator.state().begin_source(source);
+void FitSession::begin_part(std::uint64_t source, Positions positions) {
+  positions_ = positions;
+  for (auto& [group, estimator] : estimators_) estimator.state().begin_source(source);
 }
 
-Estimator* FitSession::estimator_for(std::string_view group) {
+Estimator* FitSession::estimator_for(std::string_view group, std::span<const double> values) {
   const auto found = estimators_.find(group);
   if (found != estimators_.end()) return &found->second;
   if (estimators_.size() >= most_groups_) return nullptr;
-  Outcome<Estimator> created = Estimator::create(settings_);
-  if (!created) throw std::runtime_error(created.refusal().text);
-  created.value().state().begin_source(source_);
-  return &estimators_.emplace(group, std::move(created).value()).first->second;
+  Estimator& made = estimators_.emplace(group, make_estimator()).first->second;
+  made.state().begin_source(source_of(values));
+  return &made;
 }
 
-bool FitSession::absorb(const Batch& batch, const Publish& publish) {
-  if (!plan_.group.empty()) return absorb_groups(batch, publish);
-  Estimator& estimator = *estimator_for("");
-  std::size_t refused = 0;
-  for (std::size_t i = 0; i <= batch.rows; ++i) {
-    for (; refused < batch.refused.size() && batch.refused[refused].rows_before <= i; ++refused) {
-      estimator.count_refused(name_of(batch.refused[refused].fault));
+bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
+  const bool grouped = !plan_.group.empty();
+  std::size_t from = 0;
+  const auto absorb_until = [&](std::size_t to) {
+    const bool goes_on =
+        grouped ? absorb_grouped_rows(batch, from, to, listener) : absorb_rows(batch, from, to, listener);
+    from = to;
+    return goes_on;
+  };
+  for (const RefusedRow& row : batch.refused) {
+    if (!absorb_until(std::min(row.rows_before, batch.rows))) return false;
+    if (grouped)
+      ++refused_[name_of(row.fault)];
+    else
+      estimator().count_refused(name_of(row.fault));
+    if (!listener.refused(row)) return false;
+  }
+  return absorb_until(batch.rows);
+}
+
+bool FitSession::absorb_rows(const Batch& batch, std::size_t from, std::size_t to,
+                             SessionListener& listener) {
+  Estimator& only = estimator();
+  if (from < to && only.state().next_position() == 0 && positions_ == Positions::rows)
+    only.state().begin_source(source_of(batch.values(from)));
+  while (from < to) {
+    const std::uint64_t until_due =
+        std::max<std::uint64_t>(std::min(only.rows_until_due(), rows_until_look(only)), 1);
+    const std::size_t stop = from + static_cast<std::size_t>(std::min<std::uint64_t>(to - from, until_due));
+    for (; from < stop; ++from) {
+      if (!absorb_row(only, batch, from, listener)) return false;
     }
-    if (i < batch.rows && !absorb_row(estimator, "", batch.values(i), publish)) return false;
+    if (only.fit_is_due()) {
+      if (!scheduled_fit(only, "", listener)) return false;
+    } else if (rows_until_look(only) == 0) {
+      remember(only.fit());
+      last_look_ = only.state().row_count();
+    }
   }
   return true;
 }
 
-bool FitSession::absorb_groups(const Batch& batch, const Publish& publish) {
-  for (std::size_t i = 0; i < batch.rows; ++i) {
-    Estimator* estimator = estimator_for(batch.texts[i]);
-    if (estimator == nullptr)
-      ++refused_groups_;
-    else if (!absorb_row(*estimator, batch.texts[i], batch.values(i), publish))
-      return false;
+/// Rows until the next fit that only the history asks for: at each doubling, where fits are not scheduled.
+std::uint64_t FitSession::rows_until_look(const Estimator& estimator) const {
+  if (!keeps_history_ || settings_.every > 0) return ~std::uint64_t{0};
+  const std::uint64_t rows = estimator.state().row_count();
+  const std::uint64_t next =
+      std::max(first_look, std::bit_ceil(std::max<std::uint64_t>(rows, last_look_ + 1)));
+  return next - rows;
+}
+
+bool FitSession::absorb_grouped_rows(const Batch& batch, std::size_t from, std::size_t to,
+                                     SessionListener& listener) {
+  for (; from < to; ++from) {
+    const std::string_view group = batch.texts[from];
+    Estimator* const estimator = estimator_for(group, batch.values(from));
+    if (estimator == nullptr) {
+      ++refused_["too_many_groups"];
+      if (!listener.refused_group(group, batch.places[from])) return false;
+      continue;
+    }
+    ++rows_;
+    if (!absorb_row(*estimator, batch, from, listener)) return false;
+    if (estimator->fit_is_due() && !scheduled_fit(*estimator, group, listener)) return false;
   }
   return true;
 }
 
-bool FitSession::absorb_row(Estimator& estimator, std::string_view group, std::span<const double> values,
-                            const Publish& publish) {
+bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_t i,
+                            SessionListener& listener) {
+  const std::span<const double> values = batch.values(i);
   plan_.map.evaluate(values, features_);
   std::size_t at = plan_.map.columns().size();
   Row row{features_, values[at++]};
   if (!plan_.weight.empty()) row.weight = values[at++];
   if (!plan_.time.empty()) row.time = values[at];
-  estimator.absorb(row);
-  ++rows_;
-  if (!estimator.fit_is_due()) return true;
-  const bool shown = estimator.every_is_due();
-  Report report = estimator.scheduled_fit();
-  report.group = group;
-  return !shown || publish(report);
+  if (positions_ == Positions::bytes)
+    estimator.state().begin_source(estimator.state().source(), batch.places[i].offset);
+  const RowVerdict verdict = estimator.absorb(row);
+  return verdict == RowVerdict::accepted || listener.refused(verdict, batch.places[i]);
 }
 
-std::vector<Report> FitSession::fits(bool final) const {
+/// The polish needs some fits that nobody asked to see.
+bool FitSession::scheduled_fit(Estimator& estimator, std::string_view group, SessionListener& listener) {
+  const bool shown = estimator.every_is_due();
+  Report report = estimator.scheduled_fit();
+  solve_seconds_ += report.solve_seconds;
+  describe(report, group);
+  remember(report);
+  return !shown || listener.fitted(report);
+}
+
+void FitSession::describe(Report& report, std::string_view group) const {
+  if (plan_.group.empty()) return;
+  report.group = group;
+  report.stream = {rows_, estimators_.size(), {refused_.begin(), refused_.end()}};
+}
+
+void FitSession::remember(const Report& report) {
+  if (!keeps_history_) return;
+  const std::size_t kept = plan_.group.empty() ? fits_kept : fits_kept_of_group;
+  histories_.try_emplace(report.group.value_or(""), kept).first->second.add(report);
+}
+
+std::vector<Report> FitSession::fits(bool final) {
   std::vector<Report> reports;
   for (const auto& [group, estimator] : estimators_) {
     reports.push_back(estimator.fit());
-    reports.back().group = group;
     reports.back().final = final;
+    describe(reports.back(), group);
+    remember(reports.back());
   }
   return reports;
+}
+
+PageInput FitSession::page(const std::vector<Report>& reports) const {
+  std::vector<const Report*> order;
+  for (const Report& report : reports) order.push_back(&report);
+  std::ranges::stable_sort(order, [](const Report* a, const Report* b) { return a->rows > b->rows; });
+  PageInput input;
+  input.models_left_out = order.size() - std::min(order.size(), most_groups_on_page);
+  order.resize(order.size() - input.models_left_out);
+  for (const Report* report : order) {
+    const std::string group = report->group.value_or("");
+    const auto history = histories_.find(group);
+    input.models.push_back({*report, history == histories_.end() ? FitHistory() : history->second,
+                            estimators_.at(group).state().sample(), plan_.map});
+  }
+  return input;
 }
 
 }  // namespace mixstream

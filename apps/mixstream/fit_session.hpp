@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "input/rows.hpp"
 #include "mixstream/estimator.hpp"
+#include "mixstream/report/page.hpp"
 #include "mixstream/rows/feature_map.hpp"
 
 namespace mixstream {
@@ -26,43 +26,75 @@ struct RowPlan {
   std::vector<std::string> numbers() const;
 };
 
+/// Hears what happens while rows are absorbed, in the order of the rows. An answer of false ends it there.
+class SessionListener {
+ public:
+  virtual ~SessionListener() = default;
+  virtual bool fitted(const Report& report) = 0;                        ///< a fit that fell due by row count
+  virtual bool refused(const RefusedRow& row) = 0;                      ///< before it became numbers
+  virtual bool refused(RowVerdict verdict, const RowPlace& place) = 0;  ///< its numbers cannot be used
+  virtual bool refused_group(std::string_view group, const RowPlace& place) = 0;  ///< one group too many
+};
+
+/// Where the sample takes a row's position from.
+enum class Positions {
+  rows,  ///< the number of rows before it: any cut of a stream into resumed parts has the same sample
+  bytes  ///< its offset in the file: any split of a file has the same sample
+};
+
 class FitSession {
  public:
-  using Publish = std::function<bool(const Report&)>;  ///< false: nobody listens any more
-
+  /// Throws std::runtime_error when the settings are refused: Estimator::create was not asked first.
   FitSession(RowPlan plan, EstimatorSettings settings, std::size_t most_groups);
 
-  /// Takes up a saved estimator for the one group of a session without groups.
+  /// Takes up an estimator for the one group of a session without groups.
   void resume(Estimator estimator);
-  void begin_source(std::uint64_t source);
 
-  /// Absorbs the batch; publishes fits that fall due by row count. False when publishing failed.
-  bool absorb(const Batch& batch, const Publish& publish);
+  /// Rows that follow have their positions in this source.
+  void begin_part(std::uint64_t source, Positions positions);
+
+  /// From now on keeps what fits said, for the page: those that fall due and those that are asked for.
+  /// Without groups also one at each doubling of the rows, which leaves no trace in the state.
+  void keep_history() { keeps_history_ = true; }
+
+  /// Absorbs the batch, up to the row at which the listener ends it. False: it did.
+  bool absorb(const Batch& batch, SessionListener& listener);
 
   /// Fits of every group, without a trace in the state.
-  std::vector<Report> fits(bool final) const;
+  std::vector<Report> fits(bool final);
 
-  std::uint64_t rows() const noexcept { return rows_; }
-  std::uint64_t refused_groups() const noexcept {
-    return refused_groups_;
-  }  ///< rows of groups beyond the limit
-  const std::map<std::string, Estimator, std::less<>>& estimators() const noexcept { return estimators_; }
-  std::map<std::string, Estimator, std::less<>>& estimators() noexcept { return estimators_; }
+  /// What the page shows of these fits: the groups with most rows.
+  PageInput page(const std::vector<Report>& reports) const;
+
+  std::uint64_t rows() const { return plan_.group.empty() ? estimator().state().row_count() : rows_; }
+  double solve_seconds() const noexcept { return solve_seconds_; }  ///< of fits that fell due
+  /// The only one of a session without groups.
+  Estimator& estimator() { return estimators_.at(""); }
+  const Estimator& estimator() const { return estimators_.at(""); }
 
  private:
-  Estimator* estimator_for(std::string_view group);
-  bool absorb_groups(const Batch& batch, const Publish& publish);
-  bool absorb_row(Estimator& estimator, std::string_view group, std::span<const double> values,
-                  const Publish& publish);
+  Estimator make_estimator() const;
+  Estimator* estimator_for(std::string_view group, std::span<const double> values);
+  bool absorb_rows(const Batch& batch, std::size_t from, std::size_t to, SessionListener& listener);
+  bool absorb_grouped_rows(const Batch& batch, std::size_t from, std::size_t to, SessionListener& listener);
+  bool absorb_row(Estimator& estimator, const Batch& batch, std::size_t i, SessionListener& listener);
+  bool scheduled_fit(Estimator& estimator, std::string_view group, SessionListener& listener);
+  void describe(Report& report, std::string_view group) const;
+  std::uint64_t rows_until_look(const Estimator& estimator) const;
+  void remember(const Report& report);
 
   RowPlan plan_;
   EstimatorSettings settings_;
   std::size_t most_groups_;
-  std::uint64_t source_ = 0;
+  Positions positions_ = Positions::rows;
   std::map<std::string, Estimator, std::less<>> estimators_;
+  std::map<std::string, std::uint64_t, std::less<>> refused_;  // of rows without a group's estimator
+  std::map<std::string, FitHistory, std::less<>> histories_;
+  bool keeps_history_ = false;
+  std::uint64_t last_look_ = 0;  // row count of the last fit made for the history alone
   std::vector<double> features_;
-  std::uint64_t rows_ = 0;
-  std::uint64_t refused_groups_ = 0;
+  std::uint64_t rows_ = 0;  // of all groups
+  double solve_seconds_ = 0.0;
 };
 
 }  // namespace mixstream

@@ -1,11 +1,13 @@
 #include "output.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 
 #include "mixstream/report/json.hpp"
 #include "mixstream/report/text.hpp"
@@ -30,11 +32,15 @@ FitOutput::FitOutput(OutputFormat format, bool colour)
     : json_(format == OutputFormat::json || (format == OutputFormat::automatic && !stdout_is_terminal())),
       colour_(colour) {}
 
-bool FitOutput::write(const Report& report) {
-  const std::string text = json_ ? to_json(report) + "\n" : to_text(report, {colour_}) + "\n";
+std::string FitOutput::text_of(const Report& report) const {
+  if (json_) return to_json(report) + "\n";
+  return to_text(report, {colour_, terminal_width(STDOUT_FILENO)}) + "\n";
+}
+
+bool FitOutput::write(const std::string& text) {
   if (write_all(STDOUT_FILENO, text)) return true;
   closed_ = errno == EPIPE;
-  if (!closed_) complain(fmt::format("cannot write the fit: {}", std::generic_category().message(errno)));
+  if (!closed_) complain(fmt::format("cannot write the output: {}", std::generic_category().message(errno)));
   return false;
 }
 
@@ -55,6 +61,8 @@ void Progress::show(std::uint64_t rows, std::uint64_t bytes, const std::string& 
                         seconds * static_cast<double>(total_bytes_ - bytes) / static_cast<double>(bytes));
   }
   if (!verdict.empty()) line += ", " + verdict;
+  if (const std::size_t width = terminal_width(STDERR_FILENO); width > 1 && line.size() >= width)
+    line.resize(width - 1);  // a second line could not be taken back
   write_all(STDERR_FILENO, "\r\x1b[K" + line);
   shown_ = true;
 }
@@ -66,6 +74,26 @@ void Progress::clear() {
 
 void complain(const std::string& text) {
   write_all(STDERR_FILENO, "mixstream: " + text + "\n");
+}
+
+int fail_with(int code, const std::string& text) {
+  complain(text);
+  return code;
+}
+
+std::string csv_field(const std::string& text, char delimiter) {
+  if (text.find_first_of("\"\r\n") == std::string::npos && text.find(delimiter) == std::string::npos)
+    return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
+std::size_t terminal_width(int descriptor) noexcept {
+  struct ::winsize size {};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  return columns == nullptr ? 0 : static_cast<std::size_t>(std::strtoul(columns, nullptr, 10));
 }
 
 bool stdout_is_terminal() noexcept {

@@ -11,16 +11,20 @@ namespace mixstream {
 
 enum class OutputFormat { automatic, json, table };
 
-/// Writes whole reports to stdout at once and flushes: a fit is seen when it is made.
+/// Writes whole texts to stdout at once, nothing held back: a fit is seen when it is made.
 class FitOutput {
  public:
   FitOutput(OutputFormat format, bool colour);
 
-  /// False when nobody reads any more (closed pipe) or the disk is full; error() tells which.
-  bool write(const Report& report);
+  /// False when nobody reads any more (then closed()) or the disk is full (then said on stderr).
+  bool write(const Report& report) { return write(text_of(report)); }
+  bool write(const std::string& text);
+  bool json() const noexcept { return json_; }
   bool closed() const noexcept { return closed_; }  ///< the reader went away: end quietly
 
  private:
+  std::string text_of(const Report& report) const;
+
   bool json_;
   bool colour_;
   bool closed_ = false;
@@ -44,7 +48,14 @@ class Progress {
 /// A message on stderr: "mixstream: ...".
 void complain(const std::string& text);
 
+/// A message on stderr, and the code to end with.
+int fail_with(int code, const std::string& text);
+
+/// A CSV field that reads back as this text.
+std::string csv_field(const std::string& text, char delimiter);
+
 bool stdout_is_terminal() noexcept;
+std::size_t terminal_width(int descriptor) noexcept;  ///< characters; 0: not known
 bool stderr_is_terminal() noexcept;
 bool colour_wanted(const std::string& choice);  ///< "auto", "always", "never"; NO_COLOR respected
 

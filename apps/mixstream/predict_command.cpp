@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <optional>
 
 #include "exit_codes.hpp"
 #include "mixstream/refinement/likelihood.hpp"
@@ -16,149 +16,209 @@
 namespace mixstream {
 namespace {
 
+constexpr std::uint64_t complaints_shown = 10;
+
+Outcome<FeatureMap> map_of(const FittedLaws& laws) {
+  std::string text;
+  for (const std::string& feature : laws.features) text += (text.empty() ? "" : ",") + feature;
+  return FeatureMap::parse(text);
+}
+
+/// What the laws say of a row, as the end of a CSV line.
+class Predictor {
+ public:
+  Predictor(const Models& models, FeatureMap map, double level)
+      : models_(models), map_(std::move(map)), level_(level), features_(map_.feature_count()) {
+    for (const auto& [group, laws] : models_)
+      most_components_ = std::max(most_components_, laws.mixture.component_count());
+  }
+
+  const FeatureMap& map() const noexcept { return map_; }
+
+  void append_header(std::string& out, char separator) const {
+    out += "component";
+    for (std::size_t h = 0; h < most_components_; ++h) out += fmt::format("{}p{}", separator, h + 1);
+    out += fmt::format("{0}expected{0}low{0}high\n", separator);
+  }
+
+  /// False when there is no model for the group.
+  bool append(std::string& out, char separator, std::string_view group, std::span<const double> values,
+              bool has_response) {
+    const auto found = models_.find(group);
+    if (found == models_.end()) return false;
+    const Mixture& mixture = found->second.mixture;
+    map_.evaluate(values, features_);
+    probabilities_.assign(mixture.weights.begin(), mixture.weights.end());
+    if (has_response) responsibilities(mixture, {features_, values.back()}, probabilities_);
+    const auto place = std::back_inserter(out);
+    fmt::format_to(place, "{}", std::ranges::max_element(probabilities_) - probabilities_.begin() + 1);
+    for (const double p : probabilities_) fmt::format_to(place, "{}{:.6g}", separator, p);
+    out.append(most_components_ - probabilities_.size(), separator);
+    const Interval interval = predictive_interval(mixture, features_, level_);
+    const double expected = has_response ? posterior_mean(mixture) : expected_response(mixture, features_);
+    fmt::format_to(place, "{0}{1:.10g}{0}{2:.10g}{0}{3:.10g}\n", separator, expected, interval.low,
+                   interval.high);
+    return true;
+  }
+
+ private:
+  /// sum_h P(h | x, y) beta_h . x: what y would be without its noise.
+  double posterior_mean(const Mixture& mixture) const {
+    double mean = 0.0;
+    for (std::size_t h = 0; h < probabilities_.size(); ++h) {
+      for (std::size_t f = 0; f < features_.size(); ++f)
+        mean += probabilities_[h] * mixture.law(h)[f] * features_[f];
+    }
+    return mean;
+  }
+
+  const Models& models_;
+  FeatureMap map_;
+  double level_;
+  std::size_t most_components_ = 0;
+  std::vector<double> features_;
+  std::vector<double> probabilities_;
+};
+
 class PredictRun {
  public:
   explicit PredictRun(const PredictCommand& command) : command_(command) {}
 
   int run() {
-    Outcome<FittedLaws> laws = read_model(command_.model);
-    if (!laws) return fail(exit_data, laws.refusal().text);
-    laws_ = std::move(laws).value();
-    std::string text;
-    for (const std::string& feature : laws_.features) text += (text.empty() ? "" : ",") + feature;
-    Outcome<FeatureMap> map = FeatureMap::parse(text);
-    if (!map) return fail(exit_data, command_.model + ": " + map.refusal().text);
-    map_ = std::move(map).value();
-    features_.resize(map_.feature_count());
-    probabilities_.resize(laws_.mixture.component_count());
+    Outcome<Models> models = read_models(command_.model);
+    if (!models) return fail_with(exit_data, models.refusal().text);
+    models_ = std::move(models).value();
+    const bool grouped = models_.begin()->second.group.has_value();
+    if (grouped && command_.group.empty())
+      return fail_with(exit_usage, command_.model + " holds a model for each group: give --group COLUMN");
+    if (!grouped && !command_.group.empty())
+      return fail_with(exit_usage, command_.model + " holds one model for all rows: leave out --group");
+    Outcome<FeatureMap> map = map_of(models_.begin()->second);
+    if (!map) return fail_with(exit_data, command_.model + ": " + map.refusal().text);
+    predictor_.emplace(models_, std::move(map).value(), command_.level);
+    Outcome<InputSettings> settings = command_.input.settings();
+    if (!settings) return fail_with(exit_usage, settings.refusal().text);
+    input_ = std::move(settings).value();
     watch_signals();
+    input_.wake_descriptor = wake_descriptor();
+    input_.on_wake = [] {
+      clear_wake();
+      return end_requested() == 0;
+    };
+    return read_files();
+  }
+
+ private:
+  int read_files() {
     const std::vector<std::string> files =
         command_.files.empty() ? std::vector<std::string>{"-"} : command_.files;
     for (const std::string& path : files) {
       const int status = read_file(path);
-      if (status != exit_fitted || end_requested() != 0) return status;
+      if (end_requested() != 0) return exit_code_of_signal();
+      if (status != exit_fitted || output_.closed()) return status;
     }
-    return refused_ == 0 ? exit_fitted : exit_data;
-  }
-
- private:
-  static int fail(int code, const std::string& text) {
-    complain(text);
-    return code;
+    return left_out_ == 0 ? exit_fitted : exit_data;
   }
 
   int read_file(const std::string& path) {
-    Outcome<InputSettings> settings = command_.input.settings();
-    if (!settings) return fail(exit_usage, settings.refusal().text);
-    settings.value().wake_descriptor = wake_descriptor();
-    settings.value().on_wake = [] { return end_requested() == 0; };
-    Outcome<Input> opened = open_input(path, settings.value());
-    if (!opened) return fail(exit_data, path + ": " + opened.refusal().text);
+    const std::string shown = path == "-" ? "stdin" : path;
+    Outcome<Input> opened = open_input(path, input_);
+    if (!opened)
+      return end_requested() != 0 ? exit_data : fail_with(exit_data, shown + ": " + opened.refusal().text);
     const std::vector<std::string> columns = opened.value().columns();
-    const bool text_rows = opened.value().format() == Format::csv;
-    const char delimiter = opened.value().delimiter();
-    const std::string response = command_.response.empty() ? laws_.response : command_.response;
-    has_response_ = std::find(columns.begin(), columns.end(), response) != columns.end();
-    Selection selection{map_.columns(), "", text_rows};
+    echo_ = opened.value().format() == Format::csv;
+    separator_ = echo_ ? opened.value().delimiter() : ',';
+    const std::string response =
+        command_.response.empty() ? models_.begin()->second.response : command_.response;
+    const bool found = std::ranges::find(columns, response) != columns.end();
+    has_response_ = !command_.no_response && (found || !command_.response.empty());
+    Selection selection{predictor_->map().columns(), command_.group, echo_};
     if (has_response_) selection.numbers.push_back(response);
     Outcome<std::unique_ptr<RowReader>> reader = std::move(opened.value()).select(selection);
-    if (!reader) return fail(exit_usage, path + ": " + reader.refusal().text);
-    separator_ = text_rows ? delimiter : ',';
-    write_header(columns, text_rows && settings.value().header);
-    return read_rows(*reader.value(), path, text_rows);
+    if (!reader) return fail_with(exit_usage, shown + ": " + reader.refusal().text);
+    write_header(columns);
+    return read_rows(*reader.value(), shown);
   }
 
-  void write_header(const std::vector<std::string>& columns, bool echo) {
+  void write_header(const std::vector<std::string>& columns) {
     if (header_written_) return;
     header_written_ = true;
-    if (echo) {
-      for (const std::string& column : columns) out_ += column + separator_;
+    if (echo_) {
+      for (const std::string& column : columns) out_ += csv_field(column, separator_) + separator_;
     }
-    out_ += "component";
-    for (std::size_t h = 0; h < laws_.mixture.component_count(); ++h)
-      out_ += fmt::format("{}p{}", separator_, h + 1);
-    out_ += fmt::format("{0}expected{0}low{0}high\n", separator_);
+    predictor_->append_header(out_, separator_);
   }
 
-  int read_rows(RowReader& reader, const std::string& path, bool echo) {
-    for (;;) {
-      const Outcome<Batch> batch = reader.next();
-      if (!batch) return fail(exit_data, path + ": " + batch.refusal().text);
-      for (std::size_t i = 0; i < batch.value().rows; ++i) {
-        if (echo) (out_ += batch.value().lines[i]) += separator_;
-        write_prediction(batch.value().values(i));
-      }
-      for (const RefusedRow& row : batch.value().refused) {
-        if (refused_++ < 10) complain(fmt::format("{}: {}: row left out", path, describe(row)));
-      }
-      if (!flush()) return exit_fitted;  // nobody reads any more
-      if (batch.value().end || end_requested() != 0) return exit_fitted;
+  int read_rows(RowReader& reader, const std::string& shown) {
+    while (end_requested() == 0) {
+      const Outcome<Batch> outcome = reader.next();
+      if (!outcome) return fail_with(exit_data, shown + ": " + outcome.refusal().text);
+      clear_wake();
+      const Batch& batch = outcome.value();
+      predict(batch, shown);
+      if (!out_.empty() && !output_.write(out_)) return output_.closed() ? exit_fitted : exit_data;
+      out_.clear();
+      if (batch.end) break;
     }
+    return exit_fitted;
   }
 
-  void write_prediction(std::span<const double> values) {
-    map_.evaluate(values, features_);
-    const Mixture& mixture = laws_.mixture;
-    if (has_response_) {
-      responsibilities(mixture, {features_, values.back()}, probabilities_);
-    } else {
-      std::copy(mixture.weights.begin(), mixture.weights.end(), probabilities_.begin());
+  void predict(const Batch& batch, const std::string& shown) {
+    for (std::size_t i = 0; i < batch.rows; ++i) {
+      const std::size_t before = out_.size();
+      const std::string_view group = command_.group.empty() ? std::string_view() : batch.texts[i];
+      if (echo_) (out_ += batch.lines[i]) += separator_;
+      if (predictor_->append(out_, separator_, group, batch.values(i), has_response_)) continue;
+      out_.resize(before);
+      leave_out(
+          fmt::format("{}: line {}: there is no model for group \"{}\"", shown, batch.places[i].line, group));
     }
-    const auto likeliest =
-        std::max_element(probabilities_.begin(), probabilities_.end()) - probabilities_.begin();
-    fmt::format_to(std::back_inserter(out_), "{}", likeliest + 1);
-    for (const double p : probabilities_) fmt::format_to(std::back_inserter(out_), "{}{:.6g}", separator_, p);
-    const Interval interval = predictive_interval(mixture, features_, command_.level);
-    const double expected = has_response_ ? posterior_mean() : expected_response(mixture, features_);
-    fmt::format_to(std::back_inserter(out_), "{0}{1:.10g}{0}{2:.10g}{0}{3:.10g}\n", separator_, expected,
-                   interval.low, interval.high);
+    for (const RefusedRow& row : batch.refused) leave_out(shown + ": " + describe(row));
   }
 
-  /// sum_h P(h | x, y) beta_h . x: what y would be without its noise.
-  double posterior_mean() const {
-    double mean = 0.0;
-    for (std::size_t h = 0; h < probabilities_.size(); ++h) {
-      for (std::size_t f = 0; f < features_.size(); ++f)
-        mean += probabilities_[h] * laws_.mixture.law(h)[f] * features_[f];
-    }
-    return mean;
-  }
-
-  bool flush() {
-    const bool written =
-        std::fwrite(out_.data(), 1, out_.size(), stdout) == out_.size() && std::fflush(stdout) == 0;
-    out_.clear();
-    return written;
+  void leave_out(const std::string& why) {
+    if (left_out_++ < complaints_shown) complain(why + ": row left out");
   }
 
   const PredictCommand& command_;
-  FittedLaws laws_;
-  FeatureMap map_;
+  FitOutput output_{OutputFormat::json, false};
+  Models models_;
+  std::optional<Predictor> predictor_;
+  InputSettings input_;
   bool has_response_ = false;
   bool header_written_ = false;
+  bool echo_ = false;
   char separator_ = ',';
-  std::uint64_t refused_ = 0;
-  std::vector<double> features_;
-  std::vector<double> probabilities_;
+  std::uint64_t left_out_ = 0;
   std::string out_;
 };
 
 }  // namespace
 
 void PredictCommand::add_to(CLI::App& command) {
+  command.add_option("files", files, "Files to read; none or -: standard input");
   command.add_option("-m,--model", model, "A fit: the output of mixstream fit --json")->required();
   command.add_option("-y,--response", response, "Column of the response; default: the one of the fit");
-  command.add_option("--level", level, "Of the predictive interval")->check(CLI::Range(0.0, 1.0));
+  command.add_flag("--no-response", no_response, "Predict from x alone, also where the response is there");
+  command.add_option("--group", group, "Column that chooses among the models of mixstream fit --group");
+  command.add_option("--level", level, "Of the predictive interval; default: 0.95")
+      ->check(CLI::Range(0.0, 1.0));
   input.add_to(command);
-  command.add_option("files", files, "Files to read; none or -: standard input");
   command.footer(
-      "Each row is echoed with: component (the likeliest law), p1 .. pk, expected y (given the likely laws "
-      "if y is there),\n"
-      "and the interval that holds y with probability --level given x.\n\n"
-      "Example:\n  mixstream fit -k 2 -y y rows.csv > fit.json; mixstream predict -m fit.json rows.csv");
+      "CSV rows are echoed with more columns: component (the likeliest law), p1 .. pk (probabilities of the "
+      "laws),\n"
+      "expected (y without its noise; given the likely laws if y is there), low and high (the interval that "
+      "holds y\n"
+      "with probability --level given x alone). Other formats get these columns as CSV, without the row.\n\n"
+      "Examples:\n"
+      "  mixstream fit -k 2 -y y rows.csv > fit.json; mixstream predict -m fit.json rows.csv > labelled.csv\n"
+      "  tail -f new.csv | mixstream predict -m fit.json --no-response\n\n"
+      "Exit: 0 every row predicted, 1 file error or rows left out (said on stderr), 2 wrong words.");
 }
 
 int PredictCommand::run() const {
+  if (no_response && !response.empty())
+    return fail_with(exit_usage, "--no-response and -y contradict each other");
   return PredictRun(*this).run();
 }
 

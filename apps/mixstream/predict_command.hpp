@@ -11,6 +11,8 @@ struct PredictCommand {
   std::string model;
   InputOptions input;
   std::string response;
+  bool no_response = false;
+  std::string group;
   double level = 0.95;
   std::vector<std::string> files;
 

@@ -6,9 +6,14 @@ namespace mixstream {
 /// Call once: SIGINT and SIGTERM ask for an end, SIGUSR1 for a fit now; SIGPIPE is left to write errors.
 void watch_signals();
 
-int wake_descriptor() noexcept;    ///< readable after a signal
-int end_requested() noexcept;      ///< the signal's number, or 0
-bool take_fit_request() noexcept;  ///< true once per SIGUSR1
-void clear_wake() noexcept;        ///< after the wake-up was noticed
+/// Makes the wake descriptor readable every so many seconds, so that a clock is looked at in silence too.
+void wake_every(double seconds);
+
+int wake_descriptor() noexcept;  ///< readable after a signal
+void clear_wake() noexcept;      ///< before asking what it was: what comes later wakes again
+
+int end_requested() noexcept;        ///< the signal's number, or 0
+bool take_fit_request() noexcept;    ///< true once after SIGUSR1
+int exit_code_of_signal() noexcept;  ///< 130 or 143 after a request to end, else 0
 
 }  // namespace mixstream

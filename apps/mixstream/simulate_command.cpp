@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "exit_codes.hpp"
+#include "fit_options.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "output.hpp"
@@ -38,7 +40,7 @@ class RowWriter {
   RowWriter(const std::string& format, const std::vector<std::string>& columns)
       : format_(format), columns_(columns) {
     if (format_ != "csv") return;
-    for (const std::string& column : columns_) text_ += column + ",";
+    for (const std::string& column : columns_) text_ += csv_field(column, ',') + ",";
     text_ += "y\n";
   }
 
@@ -49,7 +51,8 @@ class RowWriter {
     } else if (format_ == "ndjson") {
       text_ += '{';
       for (std::size_t i = 0; i < columns.size(); ++i) {
-        fmt::format_to(std::back_inserter(text_), "\"{}\":{},", columns_[i], columns[i]);
+        const std::string key = nlohmann::json(columns_[i]).dump();
+        fmt::format_to(std::back_inserter(text_), "{}:{},", key, columns[i]);
       }
       fmt::format_to(std::back_inserter(text_), "\"y\":{}}}\n", response);
     } else {
@@ -60,11 +63,11 @@ class RowWriter {
   }
 
   bool flush() {
-    const bool written =
-        std::fwrite(text_.data(), 1, text_.size(), stdout) == text_.size() && std::fflush(stdout) == 0;
+    const bool written = output_.write(text_);
     text_.clear();
     return written;
   }
+  bool closed() const noexcept { return output_.closed(); }  ///< nobody reads any more
 
  private:
   void append_raw(double value) {
@@ -73,6 +76,7 @@ class RowWriter {
     text_.append(bytes, sizeof value);
   }
 
+  FitOutput output_{OutputFormat::json, false};
   std::string format_;
   std::vector<std::string> columns_;
   std::string text_;
@@ -82,7 +86,7 @@ class RowWriter {
 
 void SimulateCommand::add_to(CLI::App& command) {
   command.add_option("-k,--components", components, "Number of laws")->check(CLI::Range(1, 32));
-  command.add_option("-n,--rows", rows, "Number of rows");
+  command.add_option("-n,--rows", rows, "Number of rows; default: 10000")->transform(whole_number());
   command.add_option("-x,--features", features,
                      "Features, such as 1,t,t^4,t^7; columns are drawn from [-1, 1]");
   command.add_option("--noise", noise, "Noise variance: one for all laws, or one each")
@@ -101,20 +105,38 @@ void SimulateCommand::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"csv", "ndjson", "f64"}));
   command.add_flag("--normal", normal, "Columns standard normal instead of uniform");
   command.add_flag("--cut", cut, "Leave [-.5,-.25] and [.25,.5] out, as the paper's misspecified data do");
-  command.add_option("--change-at", change_at, "Draw new laws at this row: a regime change");
+  command.add_option("--change-at", change_at, "Draw new laws at this row: a regime change")
+      ->transform(whole_number());
   command.footer(
-      "Example:\n  mixstream simulate -k 3 -n 500000 -x 1,t,t^4,t^7 --noise 0.1 --seed 7 --truth truth.json "
-      "> rows.csv");
+      "Examples:\n"
+      "  mixstream simulate -k 3 -n 5e5 -x 1,t,t^4,t^7 --noise 0.1 --seed 7 --truth truth.json > rows.csv\n"
+      "      the paper's curves, and what is true of them\n"
+      "  mixstream simulate -k 2 -x 1,t -n 1e4 --coefficients 0,1,0,-1 --weights 3,1 | mixstream fit -k 2\n"
+      "      y = t three times as often as y = -t\n"
+      "  mixstream simulate -k 2 -x 1,u,v -n 1e6 --change-at 5e5 | mixstream fit -k 2 --half-life 5e4 "
+      "--every "
+      "1e5\n"
+      "      new laws half-way");
 }
 
-int SimulateCommand::run() const {
-  const auto fail = [](int code, const std::string& text) {
-    complain(text);
-    return code;
-  };
+Outcome<SimulationSettings> SimulateCommand::settings() const {
+  const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
   Outcome<FeatureMap> map = FeatureMap::parse(features);
-  if (!map) return fail(exit_usage, map.refusal().text);
-  if (map.value().columns().empty()) return fail(exit_usage, "-x needs at least one column, such as 1,t");
+  if (!map) return map.refusal();
+  const std::vector<std::string>& columns = map.value().columns();
+  if (columns.empty()) return refuse("-x needs at least one column, such as 1,t");
+  if (std::ranges::find(columns, "y") != columns.end())
+    return refuse("y is the name of the response: call the column in -x something else");
+  if (!std::ranges::all_of(noise, [](double variance) { return std::isfinite(variance); }))
+    return refuse("--noise takes finite variances");
+  const std::size_t d = map.value().feature_count();
+  if ((!weights.empty() && weights.size() != components) ||
+      (noise.size() != 1 && noise.size() != components) ||
+      (!coefficients.empty() && coefficients.size() != components * d)) {
+    return refuse(
+        fmt::format("{} laws of {} features need {} weights, 1 or {} noise variances and {} coefficients",
+                    components, d, components, components, components * d));
+  }
   SimulationSettings settings;
   settings.map = map.value();
   settings.component_count = components;
@@ -123,39 +145,34 @@ int SimulateCommand::run() const {
   settings.cut = cut;
   settings.seed = seed;
   if (!coefficients.empty()) settings.coefficients = coefficients;
-  if (!weights.empty()) {
-    const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-    for (const double weight : weights) settings.weights.push_back(weight / total);
-  }
-  const std::size_t d = map.value().feature_count();
-  if ((!weights.empty() && weights.size() != components) ||
-      (noise.size() != 1 && noise.size() != components) ||
-      (!coefficients.empty() && coefficients.size() != components * d)) {
-    return fail(
-        exit_usage,
-        fmt::format("{} laws of {} features need {} weights, 1 or {} noise variances and {} coefficients",
-                    components, d, components, components, components * d));
-  }
+  const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (const double weight : weights) settings.weights.push_back(weight / total);
+  return settings;
+}
+
+int SimulateCommand::run() const {
+  Outcome<SimulationSettings> outcome = settings();
+  if (!outcome) return fail_with(exit_usage, outcome.refusal().text);
+  SimulationSettings simulated = std::move(outcome).value();
   watch_signals();
-  Simulation simulation(settings);
+  Simulation simulation(simulated);
   if (!truth.empty()) {
-    const std::string json = truth_json(simulation.truth(), map.value()).dump() + "\n";
-    if (const Verdict verdict = write_file(truth, std::as_bytes(std::span(json))); !verdict) {
-      return fail(exit_data, verdict.refusal().text);
-    }
+    const std::string json = truth_json(simulation.truth(), simulated.map).dump() + "\n";
+    if (const Verdict verdict = write_file(truth, std::as_bytes(std::span(json))); !verdict)
+      return fail_with(exit_data, verdict.refusal().text);
   }
-  RowWriter writer(format, map.value().columns());
+  RowWriter writer(format, simulated.map.columns());
   for (std::uint64_t i = 0; i < rows && end_requested() == 0; ++i) {
     if (change_at > 0 && i == change_at) {
-      settings.seed = seed + 1;
-      settings.coefficients.reset();
-      simulation.set_truth(Simulation(settings).truth());
+      simulated.seed = seed + 1;
+      simulated.coefficients.reset();
+      simulation.set_truth(Simulation(simulated).truth());
     }
     const Row row = simulation.next();
-    if (!writer.write(simulation.columns(), row.response))
-      return errno == EPIPE ? exit_fitted : fail(exit_data, "cannot write");
+    if (!writer.write(simulation.columns(), row.response)) return writer.closed() ? exit_fitted : exit_data;
   }
-  return writer.flush() || errno == EPIPE ? exit_fitted : fail(exit_data, "cannot write the rows");
+  if (!writer.flush() && !writer.closed()) return exit_data;
+  return exit_code_of_signal();
 }
 
 }  // namespace mixstream

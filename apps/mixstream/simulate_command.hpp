@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/outcome.hpp"
+#include "mixstream/rows/simulation.hpp"
+
 namespace mixstream {
 
 struct SimulateCommand {
@@ -24,6 +27,9 @@ struct SimulateCommand {
 
   void add_to(CLI::App& command);
   int run() const;
+
+ private:
+  Outcome<SimulationSettings> settings() const;
 };
 
 }  // namespace mixstream

@@ -8,34 +8,34 @@
 #include "exit_codes.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "mixstream/regression/identifiability.hpp"
-#include "mixstream/rows/feature_map.hpp"
 #include "output.hpp"
 
 namespace mixstream {
 namespace {
 
-int fail(int code, const std::string& text) {
-  complain(text);
-  return code;
+Refusal at(const std::string& path, const Refusal& refusal) {
+  return {refusal.reason, "'" + path + "': " + refusal.text};
 }
 
-Outcome<Estimator> load(const std::string& path, const SolveSettings& solve) {
+/// The estimator as it was saved, but for what the options change.
+Outcome<Estimator> load(const std::string& path, const SolveOptions& options = {}) {
   Outcome<Bytes> bytes = read_file(path);
   if (!bytes) return bytes.refusal();
+  Outcome<SolveSettings> saved = Estimator::saved_solve_settings(bytes.value());
+  if (!saved) return at(path, saved.refusal());
+  Outcome<SolveSettings> solve = options.settings(saved.value());
+  if (!solve) return solve.refusal();
   EstimatorSettings settings;
-  settings.solve = solve;
+  settings.solve = std::move(solve).value();
   settings.state.memory_budget = ~std::uint64_t{0} >> 1;
   Outcome<Estimator> estimator = Estimator::decode(bytes.value(), settings);
-  if (!estimator) return Refusal{estimator.refusal().reason, "'" + path + "': " + estimator.refusal().text};
+  if (!estimator) return at(path, estimator.refusal());
   return estimator;
 }
 
-std::vector<std::string> feature_names(const MomentState& state) {
-  const Outcome<FeatureMap> map = FeatureMap::parse(state.settings().feature_map);
-  if (map) return map.value().names();
-  std::vector<std::string> names;
-  for (int f = 0; f < state.settings().layout.feature_count; ++f) names.push_back(fmt::format("x{}", f + 1));
-  return names;
+/// Wrong words, or a file that cannot be used.
+int code_of(const Refusal& refusal) {
+  return refusal.reason == Reason::bad_settings ? exit_usage : exit_data;
 }
 
 std::string memory_words(const Memory& memory) {
@@ -54,7 +54,7 @@ std::string memory_words(const Memory& memory) {
 
 nlohmann::ordered_json inspection(const Estimator& estimator, std::size_t bytes) {
   const MomentState& state = estimator.state();
-  const std::vector<std::string> names = feature_names(state);
+  const std::vector<std::string>& names = estimator.settings().solve.feature_names;
   const Identifiability found = diagnose(state.moments(), nullptr, names);
   nlohmann::ordered_json json;
   json["schema"] = 1;
@@ -64,6 +64,7 @@ nlohmann::ordered_json inspection(const Estimator& estimator, std::size_t bytes)
   json["effective_rows"] = state.moments().effective_rows;
   json["features"] = names;
   json["response"] = state.settings().response;
+  json["k"] = estimator.settings().solve.component_count;
   json["memory"] = memory_words(state.settings().memory);
   json["rows_by_magnitude"] = state.bin_rows();
   json["sample_rows"] = state.sample().rows.size();
@@ -119,40 +120,54 @@ void MergeCommand::add_to(CLI::App& command) {
   command.add_flag("--independent", independent,
                    "The states are separate streams: each one's present counts as now");
   command.footer(
-      "Example:\n  mixstream merge monday.mix tuesday.mix -o both.mix && mixstream refit both.mix -k 3");
+      "Adds the rows of any number of states made with the same -y, -x and memory. A polish adds up only "
+      "where "
+      "states\n"
+      "share a pilot; else the merged state is solved from its moments, and polished again as rows come.\n\n"
+      "Examples:\n"
+      "  mixstream merge monday.mix tuesday.mix -o both.mix && mixstream refit both.mix\n"
+      "  parallel mixstream fit -q -k 2 -y y {} --save {.}.mix ::: part*.csv; mixstream merge part*.mix -o "
+      "all.mix");
 }
 
 int MergeCommand::run() const {
-  Outcome<Estimator> merged = load(files[0], {});
-  if (!merged) return fail(exit_data, merged.refusal().text);
+  if (const Verdict writable = check_writable(output); !writable)
+    return fail_with(exit_data, writable.refusal().text);
+  Outcome<Estimator> merged = load(files[0]);
+  if (!merged) return fail_with(exit_data, merged.refusal().text);
   for (std::size_t i = 1; i < files.size(); ++i) {
-    const Outcome<Estimator> more = load(files[i], {});
-    if (!more) return fail(exit_data, more.refusal().text);
+    const Outcome<Estimator> more = load(files[i]);
+    if (!more) return fail_with(exit_data, more.refusal().text);
     const MergeAs as = independent ? MergeAs::independent_streams : MergeAs::one_stream;
     if (const Verdict verdict = merged.value().merge(more.value(), as); !verdict) {
-      return fail(exit_data, fmt::format("'{}': {}", files[i], verdict.refusal().text));
+      return fail_with(exit_data, at(files[i], verdict.refusal()).text);
     }
   }
   if (const Verdict verdict = write_file(output, merged.value().encode()); !verdict) {
-    return fail(exit_data, verdict.refusal().text);
+    return fail_with(exit_data, verdict.refusal().text);
   }
   return exit_fitted;
 }
 
 void InspectCommand::add_to(CLI::App& command) {
   command.add_option("file", file, "A saved state")->required();
-  command.add_flag("--json", json, "JSON instead of text");
-  command.footer("Shows rows, shape, memory, identifiability and conditioning of a saved state.");
+  output.add_to(command);
+  command.footer(
+      "Shows rows, shape, memory, identifiability and conditioning of a saved state.\n\n"
+      "Examples:\n"
+      "  mixstream inspect demand.mix\n"
+      "  mixstream inspect demand.mix --json | jq .rows");
 }
 
 int InspectCommand::run() const {
-  Outcome<Bytes> bytes = read_file(file);
-  if (!bytes) return fail(exit_data, bytes.refusal().text);
-  Outcome<Estimator> estimator = load(file, {});
-  if (!estimator) return fail(exit_data, estimator.refusal().text);
+  const Outcome<Bytes> bytes = read_file(file);
+  if (!bytes) return fail_with(exit_data, bytes.refusal().text);
+  const Outcome<Estimator> estimator = load(file);
+  if (!estimator) return fail_with(exit_data, estimator.refusal().text);
   const nlohmann::ordered_json found = inspection(estimator.value(), bytes.value().size());
-  std::fputs((json || !stdout_is_terminal() ? found.dump() + "\n" : inspection_text(found)).c_str(), stdout);
-  return std::fflush(stdout) == 0 ? exit_fitted : exit_data;
+  FitOutput out(output.format(), false);
+  const bool written = out.write(out.json() ? found.dump() + "\n" : inspection_text(found));
+  return written || out.closed() ? exit_fitted : exit_data;
 }
 
 void RefitCommand::add_to(CLI::App& command) {
@@ -160,17 +175,17 @@ void RefitCommand::add_to(CLI::App& command) {
   solve.add_to(command);
   output.add_to(command);
   command.footer(
-      "Solves again from a saved state, with another k or other settings, without the rows.\n\n"
-      "Example:\n  mixstream refit demand.mix -k auto");
+      "Solves again from a saved state, without the rows: with the state's own settings, or those given.\n\n"
+      "Examples:\n"
+      "  mixstream refit demand.mix\n"
+      "  mixstream refit demand.mix -k 3 --noise per-component\n"
+      "  for k in 1 2 3 4; do mixstream refit demand.mix -k $k --json; done | jq '[.k, .bic, .status]'");
 }
 
 int RefitCommand::run() const {
-  Outcome<SolveSettings> settings = solve.settings();
-  if (!settings) return fail(exit_usage, settings.refusal().text);
-  Outcome<Estimator> estimator = load(file, settings.value());
-  if (!estimator) return fail(exit_data, estimator.refusal().text);
-  settings.value().feature_names = feature_names(estimator.value().state());
-  Report report = estimator.value().fit(settings.value());
+  const Outcome<Estimator> estimator = load(file, solve);
+  if (!estimator) return fail_with(code_of(estimator.refusal()), estimator.refusal().text);
+  Report report = estimator.value().fit();
   report.final = true;
   FitOutput out(output.format(), colour_wanted(output.colour));
   if (!out.write(report)) return out.closed() ? exit_fitted : exit_data;

@@ -18,7 +18,7 @@ struct MergeCommand {
 
 struct InspectCommand {
   std::string file;
-  bool json = false;
+  OutputOptions output;
 
   void add_to(CLI::App& command);
   int run() const;

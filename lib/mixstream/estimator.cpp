@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "mixstream/rows/feature_map.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -31,6 +33,11 @@ Estimator::Estimator(const EstimatorSettings& settings, MomentState state)
       next_every_(settings.every),
       pilot_features_(static_cast<std::size_t>(state_.settings().layout.feature_count)) {
   settings_.state = state_.settings();
+  if (settings_.solve.feature_names.empty()) {
+    const Outcome<FeatureMap> map = FeatureMap::parse(settings_.state.feature_map);
+    if (map && map.value().feature_count() == pilot_features_.size())
+      settings_.solve.feature_names = map.value().names();
+  }
   const Memory& memory = settings_.state.memory;
   settings_.polish.polish.pane_count =
       memory.kind == Memory::Kind::window_rows ? static_cast<std::size_t>(memory.panes) : 1;
@@ -124,7 +131,7 @@ Report Estimator::scheduled_fit() {
     else
       polish_->skip_check(rows);
   }
-  while (settings_.every > 0 && next_every_ <= rows) next_every_ += settings_.every;
+  if (every_is_due()) next_every_ += ((rows - next_every_) / settings_.every + 1) * settings_.every;
   return report_of(std::move(solution));
 }
 
@@ -151,7 +158,41 @@ Verdict Estimator::merge(const Estimator& other, MergeAs as) {
   if (Verdict verdict = state_.merge(other.state_, as); !verdict) return verdict;
   if (polish_) polish_ = merged ? std::move(*merged) : PolishDriver(settings_.polish);
   if (!last_fit_) last_fit_ = other.last_fit_;
+  add_counts(other);
+  return std::monostate{};
+}
+
+void Estimator::add_counts(const Estimator& other) {
   for (const auto& [reason, count] : other.refused_before_) refused_before_[reason] += count;
+}
+
+Outcome<Estimator> Estimator::branch() const {
+  if (state_.settings().memory.kind != Memory::Kind::everything || !state_.pilot_is_fixed()) {
+    return Refusal{Reason::bad_settings,
+                   "a stream is read in parts only with a memory of everything, once its pilot is fixed"};
+  }
+  Outcome<MomentState> part = MomentState::create(state_.settings());
+  if (!part) return part.refusal();
+  if (const Verdict verdict = part.value().set_pilot(state_.fixed_pilot()); !verdict)
+    return verdict.refusal();
+  Estimator result(settings_, std::move(part).value());
+  result.last_fit_ = last_fit_;
+  if (polish_) result.polish_.emplace(polish_->branch());
+  return result;
+}
+
+Verdict Estimator::merge_branch(const Estimator& branch) {
+  const std::uint64_t rows_before = state_.row_count();
+  if (Verdict verdict = state_.merge(branch.state_); !verdict) return verdict;
+  if (polish_ && polish_->polish() != nullptr && branch.polish_) {
+    if (Verdict verdict = polish_->merge_branch(*branch.polish_); !verdict) return verdict;
+  }
+  for (DriftEvent event : branch.drift_) {
+    event.row += rows_before;
+    if (drift_.size() == drift_events_kept) drift_.erase(drift_.begin());
+    drift_.push_back(event);
+  }
+  add_counts(branch);
   return std::monostate{};
 }
 

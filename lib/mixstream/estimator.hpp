@@ -65,6 +65,12 @@ class Estimator {
   /// else the polish begins anew at the next scheduled fit.
   Verdict merge(const Estimator& other, MergeAs as = MergeAs::one_stream);
 
+  /// An estimator without rows, with this one's pilot, last fit and polish anchor, for a part of the stream
+  /// that another thread reads; and its rows, added back. Only with a memory of everything, and once the
+  /// pilot is fixed.
+  Outcome<Estimator> branch() const;
+  Verdict merge_branch(const Estimator& branch);
+
   const MomentState& state() const noexcept { return state_; }
   MomentState& state() noexcept { return state_; }
   const EstimatorSettings& settings() const noexcept { return settings_; }
@@ -77,6 +83,8 @@ class Estimator {
   Bytes encode() const;
   /// `settings`: solve, polish and every are taken from here; the state's settings from the bytes.
   static Outcome<Estimator> decode(std::span<const std::byte> bytes, const EstimatorSettings& settings);
+  /// How the saved estimator solved; the defaults if the bytes hold moments only.
+  static Outcome<SolveSettings> saved_solve_settings(std::span<const std::byte> bytes);
 
  private:
   friend class SensorLoop;  // an estimator in two halves, one for each thread
@@ -88,6 +96,7 @@ class Estimator {
   Report report_of(Solution solution) const;
   Verdict restore(std::span<const std::byte> bytes);
   bool same_model(const PolishDriverState& driver) const noexcept;
+  void add_counts(const Estimator& other);
 
   EstimatorSettings settings_;
   MomentState state_;

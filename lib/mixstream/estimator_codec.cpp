@@ -171,10 +171,64 @@ PolishDriverState take_driver(ByteReader& in) {
   return driver;
 }
 
+void put(ByteWriter& out, const SolveSettings& solve) {
+  for (const std::uint64_t number :
+       {static_cast<std::uint64_t>(solve.component_count),
+        static_cast<std::uint64_t>(solve.largest_component_count), static_cast<std::uint64_t>(solve.method),
+        static_cast<std::uint64_t>(solve.noise), static_cast<std::uint64_t>(solve.em_starts), solve.seed,
+        static_cast<std::uint64_t>(solve.allow_singular), static_cast<std::uint64_t>(solve.guard),
+        static_cast<std::uint64_t>(solve.polish)}) {
+    out.put(number);
+  }
+  for (const double value :
+       {solve.noise_variance.value_or(0.0), solve.noise_third, solve.second_penalty, solve.third_penalty}) {
+    out.put(value);
+  }
+}
+
+SolveSettings take_solve(ByteReader& in) {
+  SolveSettings solve;
+  solve.component_count = in.take<std::uint64_t>();
+  solve.largest_component_count = in.take<std::uint64_t>();
+  const auto method = in.take<std::uint64_t>();
+  const auto noise = in.take<std::uint64_t>();
+  if (method > static_cast<std::uint64_t>(FitMethod::em) ||
+      noise > static_cast<std::uint64_t>(NoiseModel::known))
+    in.fail();
+  solve.method = static_cast<FitMethod>(method);
+  solve.noise = static_cast<NoiseModel>(noise);
+  solve.em_starts = static_cast<int>(in.take<std::uint64_t>() & 0xffff);
+  solve.seed = in.take<std::uint64_t>();
+  for (bool* flag : {&solve.allow_singular, &solve.guard, &solve.polish})
+    *flag = in.take<std::uint64_t>() != 0;
+  const double noise_variance = in.take_double();
+  if (solve.noise == NoiseModel::known) solve.noise_variance = noise_variance;
+  for (double* value : {&solve.noise_third, &solve.second_penalty, &solve.third_penalty})
+    *value = in.take_double();
+  return solve;
+}
+
 }  // namespace
+
+Outcome<SolveSettings> Estimator::saved_solve_settings(std::span<const std::byte> bytes) {
+  DecodeSettings decoding;
+  decoding.memory_budget = ~std::uint64_t{0} >> 1;
+  const Outcome<Snapshot> snapshot = mixstream::decode(bytes, decoding);
+  if (!snapshot) return snapshot.refusal();
+  for (const Section& guest : snapshot.value().guests) {
+    if (guest.type != estimator_section) continue;
+    ByteReader in(guest.bytes);
+    SolveSettings solve = take_solve(in);
+    if (!in.ok() || !check(solve, 1))
+      return Refusal{Reason::bad_snapshot, "the state is damaged: its settings are not sound"};
+    return solve;
+  }
+  return SolveSettings{};
+}
 
 Bytes Estimator::encode() const {
   ByteWriter out;
+  put(out, settings_.solve);
   out.put(next_every_);
   out.put(static_cast<std::uint32_t>(last_fit_.has_value()));
   if (last_fit_) put(out, *last_fit_);
@@ -216,6 +270,7 @@ Outcome<Estimator> Estimator::decode(std::span<const std::byte> bytes, const Est
 Verdict Estimator::restore(std::span<const std::byte> bytes) {
   const Refusal damaged{Reason::bad_snapshot, "the state is damaged: the estimator's section is not sound"};
   ByteReader in(bytes);
+  take_solve(in);
   next_every_ = in.take<std::uint64_t>();
   if (in.take<std::uint32_t>() != 0) last_fit_ = take_mixture(in);
   const auto events = in.take<std::uint32_t>();
@@ -238,7 +293,8 @@ Verdict Estimator::restore(std::span<const std::byte> bytes) {
   const auto d = static_cast<std::size_t>(state_.settings().layout.feature_count);
   if (last_fit_ && last_fit_->feature_count != d) return damaged;
   if (last_fit_ && last_fit_->component_count() != settings_.solve.component_count) last_fit_.reset();
-  while (settings_.every > 0 && next_every_ <= state_.row_count()) next_every_ += settings_.every;
+  if (every_is_due())
+    next_every_ += ((state_.row_count() - next_every_) / settings_.every + 1) * settings_.every;
   if (!driver || !polish_ || !same_model(*driver)) return std::monostate{};
   Outcome<PolishDriver> restored = PolishDriver::restore(*driver, settings_.polish);
   if (!restored) return restored.refusal();

@@ -19,6 +19,12 @@
 namespace mixstream {
 namespace {
 
+/// Scratch that grows to the largest (d, k) this thread has met and is used again by every solve.
+SpectralWorkspace& spectral_workspace() {
+  thread_local SpectralWorkspace workspace;
+  return workspace;
+}
+
 constexpr std::uint32_t every_bin = (1U << bin_count) - 1;
 
 /// One solve at work: what is read of the state once, and the solution that grows.
@@ -122,9 +128,8 @@ class Solver {
   }
 
   void follow_paper() {
-    SpectralWorkspace workspace;
-    Outcome<SpectralFit> fit =
-        paper_estimate(tensor_, static_cast<int>(settings_.component_count), spectral_settings(), workspace);
+    Outcome<SpectralFit> fit = paper_estimate(tensor_, static_cast<int>(settings_.component_count),
+                                              spectral_settings(), spectral_workspace());
     if (!fit) return refuse(fit.refusal());
     report().stage = FitStage::spectral;
     report().status =
@@ -168,9 +173,8 @@ class Solver {
   }
 
   std::vector<Mixture> spectral_starts() {
-    SpectralWorkspace workspace;
-    Outcome<SpectralFit> fit =
-        rank_start(tensor_, static_cast<int>(settings_.component_count), spectral_settings(), workspace);
+    Outcome<SpectralFit> fit = rank_start(tensor_, static_cast<int>(settings_.component_count),
+                                          spectral_settings(), spectral_workspace());
     if (!fit) return {};
     report().spectral = fit.value();
     Mixture start = to_pilot(fit.value().mixture, layout_, tensor_.pilot());
@@ -226,7 +230,7 @@ class Solver {
       refuse(chosen.refusal());
       return false;
     }
-    settings_.component_count = report().component_count = chosen.value().component_count;
+    settings_.component_count = report().component_count = best_matched(chosen.value());
     for (const ComponentCandidate& candidate : chosen.value().candidates) {
       const bool taken = candidate.component_count == settings_.component_count;
       if (taken) starts.push_back(candidate.mixture);
@@ -237,6 +241,15 @@ class Solver {
           {candidate.component_count, candidate.mean_log_likelihood, candidate.bic, ratio, taken});
     }
     return true;
+  }
+
+  /// Of least BIC among those that the moments can determine at all.
+  static std::size_t best_matched(const ComponentCount& chosen) {
+    const ComponentCandidate* best = nullptr;
+    for (const ComponentCandidate& candidate : chosen.candidates) {
+      if (candidate.matched && (best == nullptr || candidate.bic < best->bic)) best = &candidate;
+    }
+    return best != nullptr ? best->component_count : chosen.component_count;
   }
 
   /// The best start there is, in pilot coordinates: what the polish says now, or else the last fit.
@@ -318,12 +331,14 @@ class Solver {
              "largest rows; "
              "fewer of them could be set aside.";
     }
+    const std::string against = fit.complaints.text();
     return fmt::format(
-        "do not trust these laws: {} speak{} against them (J/dof {:.2f}, p {:.2g}). The number of components "
-        "may "
-        "be wrong, a feature missing, the noise unequal (--noise per-component), or outliers large.",
-        fit.complaints.text(), fit.complaints.text().find(',') == std::string::npos ? "s" : "",
-        fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1)), fit.p_value);
+        "do not trust these laws: {} speak{} against them (J/dof {:.2f}, p {:.2g}). The number of laws may "
+        "be wrong, a "
+        "feature missing, {}outliers large, or which law holds may depend on x.",
+        against, against.find(',') == std::string::npos ? "s" : "",
+        fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1)), fit.p_value,
+        fit.noise == NoiseModel::shared ? "the noise unequal (--noise per-component), " : "");
   }
 
   /// Takes a mixture in raw coordinates as the answer, with the last fit's labels, or the heaviest first.

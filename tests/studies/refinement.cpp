@@ -85,8 +85,8 @@ void add_fit(const Setting& setting, const Drawn& drawn, std::uint64_t seed, boo
   const RefinedFit& fit = outcome.value();
   const double error = law_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
   const EmSettings em{.noise = setting.noise(), .max_iterations = 200, .stop_below_gain = 1e-8};
-  summary.yardsticks.push_back(
-      yardstick ? law_error(drawn.truth, fit_em(drawn.rows, drawn.truth, em).mixture) : 1.0);
+  summary.yardsticks.push_back(yardstick ? law_error(drawn.truth, fit_em(drawn.rows, drawn.truth, em).mixture)
+                                         : 1.0);
   const auto predicted =
       raw_mixture_errors(fit.mixture, fit.noise, covariance_from(fit.information), drawn.layout, kept.pilot)
           .coefficients;

@@ -1,16 +1,21 @@
 // What the whole estimator says when something is wrong, and that it keeps silent when nothing is.
 //   robustness verdict  [SEEDS [ROWS]]  right models: how often the verdict rejects, and J against chi-square
 //   robustness outliers [SEEDS [ROWS]]  0.1% of rows 20 to 100 standard deviations of y away
-//   robustness drift    [SEEDS]         laws that change at row 300,000 of 500,000, and laws that do not
+//   robustness noise    [SEEDS [ROWS]]  noise that is not Gaussian, or not equal: J speaks, or the error is
+//   that of EM robustness errors   [SEEDS [ROWS]]  standard errors against the real spread robustness drift
+//   [SEEDS]         laws that change at row 300,000 of 500,000, and laws that do not
 // Exits 1 when a claim of docs/benchmarks.md does not hold.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/refinement/em.hpp"
+#include "mixstream/refinement/matching.hpp"
 #include "streams.hpp"
 
 namespace {
@@ -142,6 +147,100 @@ int outliers(std::size_t seeds, std::size_t rows) {
   return broken;
 }
 
+enum class Noise { laplace, student5, skewed, unequal };
+
+double draw_noise(Noise noise, std::size_t component, Random& random) {
+  const double deviation = std::sqrt(0.1);
+  if (noise == Noise::unequal) return std::sqrt(component == 0 ? 0.02 : 0.2) * random.normal();
+  if (noise == Noise::skewed) return deviation * (-std::log(1.0 - random.uniform()) - 1.0);
+  if (noise == Noise::laplace) {
+    const double size = -std::log(1.0 - random.uniform()) / std::sqrt(2.0);
+    return deviation * (random.uniform() < 0.5 ? -size : size);
+  }
+  double squares = 0.0;
+  for (int i = 0; i < 5; ++i) {
+    const double part = random.normal();
+    squares += part * part;
+  }
+  return deviation * random.normal() / std::sqrt(squares / 5.0) *
+         std::sqrt(3.0 / 5.0);  // unit variance before
+}
+
+int noises(std::size_t seeds, std::size_t rows) {
+  int broken = 0;
+  const Setting setting{"b2d4 k3", "1,u,v,u^2*v^2", 3};
+  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>9} {:>10}\n", "noise", "EM error", "ours", "worst", "not ok",
+             "said q<=3");
+  for (const auto& [name, noise] :
+       {std::pair{"laplace", Noise::laplace}, std::pair{"t5", Noise::student5},
+        std::pair{"skewed", Noise::skewed}, std::pair{"unequal", Noise::unequal}}) {
+    std::vector<double> theirs, ours;
+    double worst = 0.0;
+    int not_ok = 0, fewer = 0;
+    for (std::size_t s = 0; s < seeds; ++s) {
+      SimulationSettings stream{
+          .map = FeatureMap::parse(setting.map).value(), .component_count = 3, .noise_variances = {0.0}};
+      stream.seed = first_seed + s;
+      Simulation simulation(stream);
+      Random random(first_seed + 900 + s);
+      RowTable table{4, {}, {}, {}};
+      for (std::size_t i = 0; i < rows; ++i) {
+        Row row = simulation.next();
+        row.response += draw_noise(noise, simulation.component(), random);
+        table.add(row);
+      }
+      Estimator estimator = estimator_for(setting, {4, 0}, first_seed + s);
+      absorb_all(estimator, table);
+      const Report report = estimator.fit();
+      Mixture truth = simulation.truth();
+      std::ranges::fill(truth.noise_variances, 0.1);
+      theirs.push_back(law_error(truth, fit_em(table, truth).mixture));
+      ours.push_back(law_error(truth, report.mixture()));
+      const bool spoke = report.status != FitStatus::ok;
+      not_ok += spoke;
+      fewer += report.moment_test->conditions.starts_with("q<=3");
+      worst = std::max(worst, ours.back() / theirs.back());
+      broken += !spoke && ours.back() > 1.5 * theirs.back() && ours.back() > 0.05;
+    }
+    std::ranges::sort(theirs);
+    std::ranges::sort(ours);
+    fmt::print("{:<10} {:10.4f} {:10.4f} {:8.2f} {:9} {:10}\n", name, theirs[seeds / 2], ours[seeds / 2],
+               worst, not_ok, fewer);
+    std::fflush(stdout);
+  }
+  return broken;
+}
+
+int errors(std::size_t seeds, std::size_t rows) {
+  int broken = 0;
+  fmt::print("{:<12} {:>32}\n", "setting", "rms of error / standard error");
+  for (const Setting& setting : chosen_settings()) {
+    double squares = 0.0;
+    double count = 0.0;
+    for (std::size_t s = 0; s < seeds; ++s) {
+      const Drawn drawn = draw(setting, rows, first_seed + s);
+      Estimator estimator = estimator_for(setting, drawn.layout, first_seed + s);
+      absorb_all(estimator, drawn.rows);
+      const Report report = estimator.fit();
+      const std::vector<std::size_t> order = matching_order(drawn.truth, report.mixture());
+      for (std::size_t h = 0; h < setting.k; ++h) {
+        const ComponentReport& component = report.components[order[h]];
+        for (std::size_t f = 0; f < component.coefficients.size(); ++f) {
+          const double deviation =
+              (component.coefficients[f] - drawn.truth.law(h)[f]) / component.coefficient_errors[f];
+          squares += deviation * deviation;
+          count += 1.0;
+        }
+      }
+    }
+    const double ratio = std::sqrt(squares / count);
+    fmt::print("{:<12} {:32.3f}\n", setting.name, ratio);
+    std::fflush(stdout);
+    broken += ratio < 0.75 || ratio > 1.25;
+  }
+  return broken;
+}
+
 /// The row of the first drift event, or 0. `change`: row at which new laws are drawn; 0: never.
 std::uint64_t first_event(const Setting& setting, std::uint64_t seed, std::size_t change, std::size_t rows) {
   Simulation simulation({.map = FeatureMap::parse(setting.map).value(),
@@ -198,7 +297,9 @@ int main(int count, char** words) {
   };
   if (what == "verdict") return verdicts(number(2, 200), number(3, 100000)) == 0 ? 0 : 1;
   if (what == "outliers") return outliers(number(2, 20), number(3, 500000)) == 0 ? 0 : 1;
+  if (what == "noise") return noises(number(2, 20), number(3, 200000)) == 0 ? 0 : 1;
+  if (what == "errors") return errors(number(2, 100), number(3, 100000)) == 0 ? 0 : 1;
   if (what == "drift") return drifts(number(2, 50)) == 0 ? 0 : 1;
-  fmt::print(stderr, "robustness verdict|outliers|drift [SEEDS [ROWS]]\n");
+  fmt::print(stderr, "robustness verdict|outliers|noise|errors|drift [SEEDS [ROWS]]\n");
   return 2;
 }

@@ -26,6 +26,7 @@ struct Setting {
   std::vector<double> noise_variances = {0.1};
   bool normal_columns = false;
   bool cut = false;
+  std::vector<double> coefficients;  // B, k x d; empty: drawn
 
   NoiseModel noise() const {
     return noise_variances.size() > 1 ? NoiseModel::per_component : NoiseModel::shared;
@@ -61,13 +62,15 @@ struct Drawn {
 inline Drawn draw(const Setting& setting, std::size_t rows, std::uint64_t seed) {
   auto map = FeatureMap::parse(setting.map);
   if (!map) throw std::invalid_argument(map.refusal().text);
-  Simulation simulation({.map = map.value(),
-                         .component_count = setting.k,
-                         .weights = setting.weights,
-                         .noise_variances = setting.noise_variances,
-                         .normal_columns = setting.normal_columns,
-                         .cut = setting.cut,
-                         .seed = seed});
+  Simulation simulation(
+      {.map = map.value(),
+       .component_count = setting.k,
+       .weights = setting.weights,
+       .noise_variances = setting.noise_variances,
+       .coefficients = setting.coefficients.empty() ? std::nullopt : std::optional(setting.coefficients),
+       .normal_columns = setting.normal_columns,
+       .cut = setting.cut,
+       .seed = seed});
   const Layout layout{static_cast<int>(map.value().feature_count()), map.value().constant_feature()};
   return {simulation.truth(), simulation.table(rows), layout};
 }

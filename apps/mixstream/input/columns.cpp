@@ -9,14 +9,18 @@
 namespace mixstream {
 namespace {
 
-/// Insertions, deletions and replacements that turn one text into the other.
+char lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Insertions, deletions and replacements that turn one text into the other, whatever the case of letters.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
   std::vector<std::size_t> distances(right.size() + 1);
   std::iota(distances.begin(), distances.end(), 0);
   for (std::size_t i = 0; i < left.size(); ++i) {
     std::size_t diagonal = std::exchange(distances[0], i + 1);
     for (std::size_t j = 0; j < right.size(); ++j) {
-      const std::size_t replaced = diagonal + (left[i] == right[j] ? 0 : 1);
+      const std::size_t replaced = diagonal + (lower(left[i]) == lower(right[j]) ? 0 : 1);
       diagonal = distances[j + 1];
       distances[j + 1] = std::min({replaced, distances[j] + 1, diagonal + 1});
     }

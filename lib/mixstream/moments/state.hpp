@@ -91,9 +91,10 @@ class MomentState {
   const VerdictCounts& verdicts() const noexcept { return verdicts_; }  ///< by RowVerdict
   std::array<std::uint64_t, bin_count> bin_rows() const;                ///< rows held, by bin
   bool pilot_is_fixed() const noexcept { return pilot_fixed_; }
-  const Pilot& fixed_pilot() const noexcept { return pilot_; }         ///< meaningful once pilot_is_fixed()
-  std::size_t active_pane() const noexcept { return active_; }         ///< of a window: changes when a pane closes
+  const Pilot& fixed_pilot() const noexcept { return pilot_; }  ///< meaningful once pilot_is_fixed()
+  std::size_t active_pane() const noexcept { return active_; }  ///< of a window: changes when a pane closes
   const Forgetting& forgetting() const noexcept { return forgetting_; }  ///< the clock of a half-life
+  std::uint64_t source() const noexcept { return source_; }              ///< of the rows that come now
   std::uint64_t next_position() const noexcept { return position_; }
 
   friend bool operator==(const MomentState& one, const MomentState& two);

@@ -73,6 +73,20 @@ Verdict write_file(const std::string& path, std::span<const std::byte> content) 
   return std::monostate{};
 }
 
+Verdict check_writable(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    return refused("write", path);
+  }
+  const std::string temporary = path + ".tmp";
+  ::unlink(temporary.c_str());
+  const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file.open()) return refused("create", temporary);
+  ::unlink(temporary.c_str());
+  return std::monostate{};
+}
+
 Outcome<Bytes> read_file(const std::string& path, std::uint64_t largest) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // do not wait for a pipe
   struct stat status {};

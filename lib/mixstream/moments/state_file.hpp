@@ -16,6 +16,10 @@ namespace mixstream {
 /// fsyncs.
 Verdict write_file(const std::string& path, std::span<const std::byte> content);
 
+/// Refuses a path that write_file would refuse now: asked before hours of work, not after. Creates and
+/// removes `path`.tmp; the file itself is not touched.
+Verdict check_writable(const std::string& path);
+
 /// The whole file; refuses files larger than `largest` before allocating.
 Outcome<Bytes> read_file(const std::string& path, std::uint64_t largest = 1ULL << 33);
 

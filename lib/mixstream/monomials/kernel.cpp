@@ -29,11 +29,27 @@ std::size_t rows_of_a_block(int variables) {
   return variables < 12 ? 64 : 128;
 }
 
-/// The monomial columns, eight lanes of partial sums for each, and with weights the columns once more
+/// The monomial columns, for each four sums of up to eight lanes, and with weights the columns once more
 /// (variants/variant.cpp).
 std::size_t workspace_doubles(const Packing& packing, std::size_t stride) {
   const std::size_t columns = packing.right_count(0);  // N(m, 3)
-  return (2 * columns + 1) * stride + 8 * columns;
+  return (2 * columns + 1) * stride + 4 * 8 * columns;
+}
+
+/// The table in lexicographic order: (i, j, k) = (0, i, j) times (0, 0, k). The pairs (0, i, j) lead the table, in
+/// the order in which they are met.
+std::vector<variants::Factors> factors_of(int variables, std::size_t stride) {
+  std::vector<variants::Factors> factors;
+  std::size_t pair = 0;
+  for (int i = 0; i < variables; ++i) {
+    for (int j = i; j < variables; ++j, ++pair) {
+      for (int k = j; k < variables; ++k) {
+        factors.push_back({static_cast<std::uint32_t>(pair * stride),
+                           static_cast<std::uint32_t>(static_cast<std::size_t>(k) * stride)});
+      }
+    }
+  }
+  return factors;
 }
 
 /// Cuts the products, left (i, j, a) times right (b, k, l) for all a <= b, into rectangles. Pivots from
@@ -50,11 +66,12 @@ std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
     return b < m ? columns - static_cast<std::uint32_t>(packing.right_count(b)) : columns;
   };
   std::vector<variants::Rectangle> rectangles;
-  for (int b = 1; b < m; ++b) {
+  const std::uint32_t first = lefts_before(2);
+  for (int b = 2; b < m; ++b) {
     if (b < shallow - 1) {
-      rectangles.push_back({1, lefts_before(b + 1), right_from(b), right_from(b + 1)});
+      rectangles.push_back({first, lefts_before(b + 1), right_from(b), right_from(b + 1)});
     } else if (b == shallow - 1) {
-      rectangles.push_back({1, lefts_before(b + 1), right_from(b), columns});
+      rectangles.push_back({first, lefts_before(b + 1), right_from(b), columns});
     } else {
       rectangles.push_back({lefts_before(b), lefts_before(b + 1), right_from(b), columns});
     }
@@ -69,6 +86,7 @@ BlockKernel::BlockKernel(int variables, InstructionSet set)
       set_(set),
       block_rows_(rows_of_a_block(variables)),
       workspace_size_(workspace_doubles(packing_, column_stride(block_rows_))),
+      factors_(factors_of(variables, column_stride(block_rows_))),
       rectangles_(rectangles_of(packing_)),
       accumulate_(variant_for(set)) {
   const std::size_t stride = column_stride(block_rows_);
@@ -94,7 +112,7 @@ void BlockKernel::accumulate_by(variants::Accumulate variant, const RowBlock& bl
   if (block.rows() == 0) return;
   const variants::Plan plan{static_cast<std::size_t>(variables()),
                             column_stride(block_rows_),
-                            left_offsets_.data(),
+                            factors_.data(), factors_.size(), left_offsets_.data(),
                             row_starts_.data(),
                             rectangles_.data(),
                             rectangles_.size()};

@@ -49,7 +49,8 @@ class BlockKernel {
   InstructionSet set_;
   std::size_t block_rows_;
   std::size_t workspace_size_;
-  std::vector<std::uint32_t> left_offsets_;  // see variants::Plan
+  std::vector<variants::Factors> factors_;  // these four: see variants::Plan
+  std::vector<std::uint32_t> left_offsets_;
   std::vector<std::uint32_t> row_starts_;
   std::vector<variants::Rectangle> rectangles_;
   variants::Accumulate accumulate_;

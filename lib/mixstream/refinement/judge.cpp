@@ -13,10 +13,10 @@ namespace mixstream {
 namespace {
 
 constexpr double rejected_right_fits = 1e-5;  // by J, were it exactly chi-square
-// Nats a row that the sample may lose against the best candidate, whatever the fit says of its own errors: a noise
-// variance that ran to zero calls any loss expected.
+// Nats a row that the sample may lose against the best candidate, whatever the fit says of its own errors: a
+// noise variance that ran to zero calls any loss expected.
 constexpr double largest_loss = 0.25;
-constexpr double largest_line_error = 0.5;    // root mean square standard error of beta_h . x, against y
+constexpr double largest_line_error = 0.5;  // root mean square standard error of beta_h . x, against y
 constexpr double deviance_spreads = 5.0;
 constexpr int climbing_iterations = 10;
 constexpr std::size_t score_rows = 600;  // enough rows for a trace

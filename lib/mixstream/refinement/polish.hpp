@@ -107,6 +107,11 @@ class AnchoredPolish {
   /// Adds another polish after giving its components these labels. Refuses other shapes and windows.
   Verdict merge(const AnchoredPolish& other);
 
+  /// A polish at the same anchor for rows that another thread reads: it knows what this one knows, and
+  /// merge_branch adds only what it has learnt since. Allocates.
+  AnchoredPolish branch() const;
+  Verdict merge_branch(const AnchoredPolish& branch);
+
   const Mixture& anchor() const noexcept { return state_.anchor; }
   const ScoreShape& shape() const noexcept { return kernel_.shape(); }
   std::uint64_t rows() const noexcept { return state_.rows; }
@@ -132,6 +137,7 @@ class AnchoredPolish {
   void gather(std::span<double> information, std::span<double> gradient) const noexcept;
   void step_to(std::span<double> step) noexcept;
   void doubt_start() noexcept;
+  Verdict merge_slots(const AnchoredPolish& other, std::size_t first_slot);
 
   PolishState state_;
   ScoreKernel kernel_;

@@ -132,10 +132,31 @@ void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
 }
 
 Verdict PolishDriver::merge(const PolishDriver& other) {
+  return add(other, &AnchoredPolish::merge);
+}
+
+Verdict PolishDriver::merge_branch(const PolishDriver& branch) {
+  const std::uint64_t next_check = state_.next_check;
+  Verdict verdict = add(branch, &AnchoredPolish::merge_branch);
+  state_.next_check = next_check;
+  return verdict;
+}
+
+PolishDriver PolishDriver::branch() const {
+  PolishDriver result(*this);
+  if (polish_) result.polish_.emplace(polish_->branch());
+  if (drift_) result.drift_->restart();
+  result.state_.rows = 0;
+  result.state_.next_check = ~std::uint64_t{0};  // its rows alone are held against nothing
+  result.state_.entered.fill(0);
+  return result;
+}
+
+Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&)) {
   if (!polish_ || !other.polish_ || state_.bins != other.state_.bins) {
     return Refusal{Reason::cannot_merge, "only two polishes of the same rows' bins can be added"};
   }
-  if (Verdict verdict = polish_->merge(*other.polish_); !verdict) return verdict;
+  if (Verdict verdict = ((*polish_).*way)(*other.polish_); !verdict) return verdict;
   drift_->restart();
   state_.rows += other.state_.rows;
   state_.next_check = std::max(state_.next_check, other.state_.next_check);
@@ -146,7 +167,8 @@ Verdict PolishDriver::merge(const PolishDriver& other) {
 Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
                                    std::uint32_t bins) {
   const bool had_one = polish_.has_value();
-  const bool keep = !refined.accepted || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
+  const bool keep =
+      !refined.accepted || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
   if (refined.accepted) state_.bins = bins;
   if (!keep) begin(refined, sample);
   skip_check(row_count);
@@ -155,8 +177,9 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
   return had_one ? Reconciled::reset : Reconciled::started;
 }
 
-/// Worse on the sample beyond chance; or elsewhere than the refined fit, and the sample does not side with the polish.
-/// (A right polish knows far more than a refined fit whose features have heavy tails: no high bar for it.)
+/// Worse on the sample beyond chance; or elsewhere than the refined fit, and the sample does not side with
+/// the polish. (A right polish knows far more than a refined fit whose features have heavy tails: no high bar
+/// for it.)
 bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) const {
   const Mixture polished = polish_->fit().mixture;
   if (!same_model(polished, refined.mixture) || polish_->state().noise != refined.noise) return true;
@@ -193,7 +216,8 @@ std::optional<PolishedFit> PolishDriver::fit_to_report(const RefinedFit& refined
   if (!polish_) return {};
   PolishedFit fit = polish_->fit();
   if (!same_model(fit.mixture, refined.mixture)) return {};
-  if (!std::ranges::all_of(fit.information.values, [](double value) { return std::isfinite(value); })) return {};
+  if (!std::ranges::all_of(fit.information.values, [](double value) { return std::isfinite(value); }))
+    return {};
   if (polish_->rows() < sample.size()) {  // just begun: the sample still says more than the rows since
     AnchoredPolish warmed = *polish_;
     warmed.warm_anchor(sample);

@@ -18,8 +18,8 @@ namespace mixstream {
 
 struct PolishDriverSettings {
   std::uint64_t first_check = 5000;  ///< rows; later checks at every doubling
-  double distance_limit = 6.0;        ///< of hausman_distance, for many parameters; wider for few
-  double likelihood_limit = 4.0;      ///< standard errors by which a likelihood difference is believed
+  double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
+  double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
   PolishSettings polish;
   DriftSettings drift;
 };
@@ -91,6 +91,10 @@ class PolishDriver {
   /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
   Verdict merge(const PolishDriver& other);
 
+  /// A driver for rows that another thread reads, see AnchoredPolish::branch; and what it learnt, added back.
+  PolishDriver branch() const;
+  Verdict merge_branch(const PolishDriver& branch);
+
   /// Holds the polish against a fit refined from the moments of all rows so far, `row_count` of them; the
   /// sample and the bins are those of the fit. A polish that holds rows of a bin now left out begins anew.
   Reconciled reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
@@ -106,6 +110,7 @@ class PolishDriver {
 
  private:
   bool disagrees(const RefinedFit& refined, const RowTable& sample) const;
+  Verdict add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&));
   bool holds_left_out_rows(std::uint32_t bins) const noexcept;
   void begin(const RefinedFit& refined, const RowTable& sample);
 

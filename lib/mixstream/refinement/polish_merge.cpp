@@ -69,7 +69,7 @@ std::vector<double> applied(const DenseMatrix& matrix, std::span<const double> v
 
 // theta' = T theta, H' = T^-T H T^-1 and (g - H theta)' = T^-T (g - H theta); carried from the anchor theta'
 // to this one, the gradient gains H' (theta' - theta_here).
-Verdict AnchoredPolish::merge(const AnchoredPolish& other) {
+Verdict AnchoredPolish::merge_slots(const AnchoredPolish& other, std::size_t first_slot) {
   if (state_.noise != other.state_.noise ||
       state_.anchor.feature_count != other.state_.anchor.feature_count ||
       state_.anchor.component_count() != other.state_.anchor.component_count())
@@ -84,7 +84,7 @@ Verdict AnchoredPolish::merge(const AnchoredPolish& other) {
   const DenseMatrix back = relabelling(shape(), inverted(order));
   std::vector<double> distance = applied(forth, added.state_.parameters, false);
   for (std::size_t i = 0; i < distance.size(); ++i) distance[i] -= state_.parameters[i];
-  for (std::size_t slot = 0; slot < slots(); ++slot) {
+  for (std::size_t slot = first_slot; slot < slots(); ++slot) {
     const std::vector<double> information = conjugated(added.information_of(slot), back);
     const std::vector<double> gradient = applied(back, added.gradient_of(slot), true);
     multiply_packed(information, distance, product_);
@@ -96,6 +96,31 @@ Verdict AnchoredPolish::merge(const AnchoredPolish& other) {
   }
   state_.rows += added.state_.rows;
   return std::monostate{};
+}
+
+Verdict AnchoredPolish::merge(const AnchoredPolish& other) {
+  return merge_slots(other, 0);
+}
+
+/// Slot 0, what the branch began with, is known here already.
+Verdict AnchoredPolish::merge_branch(const AnchoredPolish& branch) {
+  return merge_slots(branch, 1);
+}
+
+AnchoredPolish AnchoredPolish::branch() const {
+  AnchoredPolish result(*this);
+  result.settle();
+  for (std::size_t slot = 1; slot < slots(); ++slot) {
+    const auto information = result.information_of(slot);
+    const auto gradient = result.gradient_of(slot);
+    for (std::size_t i = 0; i < information.size(); ++i) result.information_of(0)[i] += information[i];
+    for (std::size_t i = 0; i < gradient.size(); ++i) result.gradient_of(0)[i] += gradient[i];
+    result.state_.slot_weights[0] += result.state_.slot_weights[slot];
+    result.scale_slot(slot, 0.0);
+  }
+  result.state_.rows = 0;
+  result.state_.rows_since_move = 0;
+  return result;
 }
 
 }  // namespace mixstream

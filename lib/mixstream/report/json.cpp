@@ -21,6 +21,12 @@ Json numbers(const std::vector<double>& values) {
   return list;
 }
 
+Json counts_json(const std::vector<std::pair<std::string, std::uint64_t>>& counts) {
+  Json json = Json::object();
+  for (const auto& [reason, count] : counts) json[reason] = count;
+  return json;
+}
+
 Json component_json(const ComponentReport& component) {
   Json json;
   json["weight"] = number(component.weight);
@@ -105,10 +111,14 @@ std::string to_json(const Report& report) {
   Json json;
   json["schema"] = 1;
   json["final"] = report.final;
-  if (!report.group.empty()) json["group"] = report.group;
+  if (report.group) json["group"] = *report.group;
   json["rows"] = report.rows;
-  json["refused"] = Json::object();
-  for (const auto& [reason, count] : report.refused) json["refused"][reason] = count;
+  json["refused"] = counts_json(report.refused);
+  if (report.stream) {
+    json["stream"] = {{"rows", report.stream->rows},
+                      {"groups", report.stream->groups},
+                      {"refused", counts_json(report.stream->refused)}};
+  }
   json["effective_rows"] = number(report.effective_rows);
   json["k"] = report.component_count;
   json["features"] = report.features;
@@ -158,7 +168,8 @@ Outcome<FittedLaws> laws_from_json(std::string_view line) {
     if (json.at("schema") != 1) return refuse("its schema is not 1");
     FittedLaws laws{empty_mixture(json.at("components").size(), json.at("features").size()),
                     json.at("features").get<std::vector<std::string>>(),
-                    json.at("response").get<std::string>(), json.value("group", std::string())};
+                    json.at("response").get<std::string>()};
+    if (json.contains("group")) laws.group = json.at("group").get<std::string>();
     if (laws.mixture.component_count() == 0)
       return refuse("it holds no components (status " + json.value("status", "") + ")");
     for (std::size_t h = 0; h < laws.mixture.component_count(); ++h) {
@@ -171,8 +182,8 @@ Outcome<FittedLaws> laws_from_json(std::string_view line) {
       std::copy(coefficients.begin(), coefficients.end(), laws.mixture.law(h).begin());
     }
     return laws;
-  } catch (const nlohmann::json::exception& error) {
-    return refuse(error.what());
+  } catch (const nlohmann::json::exception&) {
+    return refuse("it is no JSON object with schema, features, response and components");
   }
 }
 

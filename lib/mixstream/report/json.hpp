@@ -1,6 +1,7 @@
 // The report as one JSON object on one line; names are a contract (docs/json.md).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ struct FittedLaws {
   Mixture mixture;
   std::vector<std::string> features;
   std::string response;
-  std::string group;
+  std::optional<std::string> group{};
 };
 
 /// Reads the laws back from one line of to_json. Refuses what is not such a line, naming what is missing.

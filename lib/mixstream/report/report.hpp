@@ -52,9 +52,17 @@ struct Candidate {
   bool chosen = false;
 };
 
+/// Counts of a whole stream that is divided into groups.
+struct StreamCounts {
+  std::uint64_t rows = 0;
+  std::uint64_t groups = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> refused;  ///< before the row's group was known or made
+};
+
 struct Report {
   bool final = false;
-  std::string group;  ///< of `--group`; empty: one model for all rows
+  std::optional<std::string> group;    ///< of `--group`; nothing: one model for all rows
+  std::optional<StreamCounts> stream;  ///< beside a group
   std::uint64_t rows = 0;
   std::vector<std::pair<std::string, std::uint64_t>> refused;  ///< by reason, only those that occurred
   double effective_rows = 0.0;

@@ -8,6 +8,8 @@
 namespace mixstream {
 namespace {
 
+constexpr std::size_t smallest_width = 30;  // narrower terminals break the lines themselves
+
 enum class Ink { plain, bold, good, bad, faint };
 
 class TextReport {
@@ -30,14 +32,38 @@ class TextReport {
   }
 
   void heading() {
-    const std::string group = report_.group.empty() ? "" : report_.group + ": ";
-    out_ += inked(Ink::bold,
-                  fmt::format("{}{} {} of {} ~ {}", group, report_.component_count,
-                              report_.component_count == 1 ? "law" : "laws",
-                              report_.response.empty() ? "y" : report_.response, joined(report_.features)));
-    out_ += inked(Ink::faint,
-                  fmt::format("   {} rows{}", grouped(report_.rows), report_.final ? "" : " so far")) +
+    const std::string group = report_.group ? *report_.group + ": " : "";
+    const std::string model = fmt::format(
+        "{}{} {} of {} ~ {}", group, report_.component_count, report_.component_count == 1 ? "law" : "laws",
+        report_.response.empty() ? "y" : report_.response, joined(report_.features));
+    const std::string rows = fmt::format("{} rows{}", grouped(report_.rows), report_.final ? "" : " so far");
+    const bool one_line = fits(shown(model) + 3 + shown(rows));
+    out_ += paragraph(model, Ink::bold, "", "    ") + (one_line ? "   " : "\n  ") + inked(Ink::faint, rows) +
             "\n";
+  }
+
+  bool fits(std::size_t characters) const {
+    return settings_.width == 0 || characters <= std::max(settings_.width, smallest_width);
+  }
+
+  /// The text broken between words to fit the width; its first line begins with `first`, others with `rest`.
+  std::string paragraph(const std::string& text, Ink ink, const std::string& first,
+                        const std::string& rest) const {
+    std::string result = first;
+    std::string line;
+    std::size_t indent = shown(first);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find(' ', at), text.size());
+      const std::string word = text.substr(at, end - at);
+      if (!line.empty() && !fits(indent + shown(line) + 1 + shown(word))) {
+        result += inked(ink, line) + "\n" + rest;
+        indent = shown(rest);
+        line.clear();
+      }
+      line += (line.empty() ? "" : " ") + word;
+      at = end + 1;
+    }
+    return result + inked(ink, line);
   }
 
   static std::string joined(const std::vector<std::string>& names) {
@@ -68,19 +94,28 @@ class TextReport {
       columns[0].push_back(feature == "1" ? "constant" : feature);
     columns[0].push_back("noise sd");
     for (std::size_t h = 0; h < report_.components.size(); ++h) columns.push_back(law_column(h));
-    std::vector<std::size_t> widths;
-    for (const auto& column : columns) {
+    for (std::size_t first = 1; first < columns.size();) first = block_of_laws(columns, first);
+  }
+
+  /// Writes as many laws, from the given one on, as fit beside each other; returns the next.
+  std::size_t block_of_laws(const std::vector<std::vector<std::string>>& columns, std::size_t first) {
+    const auto width_of = [](const std::vector<std::string>& column) {
       std::size_t width = 0;
       for (const std::string& cell : column) width = std::max(width, shown(cell));
-      widths.push_back(width);
-    }
+      return width;
+    };
+    std::size_t total = 2 + width_of(columns[0]);
+    std::size_t last = first;
+    while (last < columns.size() && (last == first || fits(total + 3 + width_of(columns[last]))))
+      total += 3 + width_of(columns[last++]);
     for (std::size_t line = 0; line < columns[0].size(); ++line) {
-      std::string row = "  " + columns[0][line] + std::string(widths[0] - shown(columns[0][line]), ' ');
-      for (std::size_t c = 1; c < columns.size(); ++c) {
-        row += "   " + std::string(widths[c] - shown(columns[c][line]), ' ') + columns[c][line];
-      }
+      std::string row =
+          "  " + columns[0][line] + std::string(width_of(columns[0]) - shown(columns[0][line]), ' ');
+      for (std::size_t c = first; c < last; ++c)
+        row += "   " + std::string(width_of(columns[c]) - shown(columns[c][line]), ' ') + columns[c][line];
       out_ += (line == 0 ? inked(Ink::bold, row) : row) + "\n";
     }
+    return last;
   }
 
   std::vector<std::string> law_column(std::size_t h) const {
@@ -97,16 +132,24 @@ class TextReport {
     return column;
   }
 
-  /// Characters on the screen: bytes that do not continue a UTF-8 sequence.
+  /// Characters on the screen: bytes that neither continue a UTF-8 sequence nor belong to a colour.
   static std::size_t shown(const std::string& text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+    std::size_t count = 0;
+    bool colour = false;
+    for (const char c : text) {
+      if (c == '\x1b') colour = true;
+      if (!colour && (static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++count;
+      if (c == 'm') colour = false;
+    }
+    return count;
   }
 
   void verdict() {
     const bool good = report_.status == FitStatus::ok;
-    out_ += inked(good ? Ink::good : Ink::bad, fmt::format("  {}", name_of(report_.status))) + "  " +
-            report_.words + "\n";
+    const std::string name = name_of(report_.status);
+    out_ += paragraph(report_.words, Ink::plain, "  " + inked(good ? Ink::good : Ink::bad, name) + "  ",
+                      "      ") +
+            "\n";
   }
 
   void details() {
@@ -118,7 +161,7 @@ class TextReport {
     if (!report_.identifiability.powers.empty() && !report_.identifiability.spectral) {
       line += ", spectral start not identified";
     }
-    out_ += inked(Ink::faint, line) + "\n";
+    out_ += paragraph(line.substr(2), Ink::faint, "  ", "    ") + "\n";
     for (const Candidate& candidate : report_.candidates) {
       out_ += fmt::format("  {} k = {}   BIC {:.5f} a row{}\n", candidate.chosen ? "*" : " ",
                           candidate.component_count, candidate.bic,
@@ -128,6 +171,10 @@ class TextReport {
       out_ += fmt::format("  {} rows were set aside as outliers\n", grouped(report_.set_aside));
     for (const auto& [reason, count] : report_.refused)
       out_ += fmt::format("  {} rows refused: {}\n", grouped(count), reason);
+    if (report_.stream) {
+      for (const auto& [reason, count] : report_.stream->refused)
+        out_ += fmt::format("  {} rows of the stream refused: {}\n", grouped(count), reason);
+    }
     for (const DriftEvent& event : report_.drift) {
       out_ += inked(Ink::bad, fmt::format("  drift at row {} ({}, {:.1f} standard deviations)",
                                           grouped(event.row), name_of(event.sign), event.deviations)) +

@@ -8,7 +8,8 @@
 namespace mixstream {
 
 struct TextSettings {
-  bool colour = false;  ///< ANSI colours for the verdict and the headings
+  bool colour = false;    ///< ANSI colours for the verdict and the headings
+  std::size_t width = 0;  ///< characters of a line: laws that do not fit stand below each other; 0: any
 };
 
 /// Several lines, each ended by a newline: laws with standard errors, noise, verdict in words, what was

@@ -39,6 +39,11 @@ TEST_CASE("carriage returns, a byte order mark, blank lines and comments are no 
   CHECK(all.entries[1].place.row == 2);
 }
 
+TEST_CASE("a comment is skipped also where its line would make a row") {
+  CHECK(collect("n,v\n#x,1\ny,2\n", {}, {.numbers = {"v"}, .text = "n"}).rows() == Rows{{2}});
+  CHECK(collect("n,v\n#x,1\ny,2\n", {.comment = '\0'}, {.numbers = {"v"}}).rows() == Rows{{1}, {2}});
+}
+
 TEST_CASE("without a header the columns are numbered and the first line is a row") {
   const Collected all = collect("1,2\n3,4\n", {.header = false}, {.numbers = {"c2"}});
   CHECK(all.columns == Names{"c1", "c2"});

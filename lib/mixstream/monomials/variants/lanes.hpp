@@ -11,7 +11,7 @@
 #endif
 
 #define MIXSTREAM_INLINE __attribute__((always_inline)) static inline
-#define MIXSTREAM_MEMBER __attribute__((always_inline)) inline
+#define MIXSTREAM_FLAT __attribute__((always_inline))
 
 namespace mixstream::variants {
 namespace {
@@ -23,8 +23,22 @@ constexpr int step =
 #if MIXSTREAM_KERNEL_WIDTH == 1
 using Lanes = double;
 #else
-typedef double Lanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH), may_alias));
+typedef double Lanes __attribute__((vector_size(8 * MIXSTREAM_KERNEL_WIDTH)));
 #endif
+
+template <int Value>
+struct Index {
+  MIXSTREAM_FLAT constexpr operator int() const { return Value; }
+};
+
+/// body(0), ..., body(Count - 1), written out, so that arrays of vectors live in registers.
+template <int Count, int First = 0, class Body>
+MIXSTREAM_INLINE void repeat(const Body& body) {
+  if constexpr (First < Count) {
+    body(Index<First>{});
+    repeat<Count, First + 1>(body);
+  }
+}
 
 /// A vector of any width, for a few numbers at any address.
 template <int Width>
@@ -74,7 +88,8 @@ MIXSTREAM_INLINE void multiply_add(Lanes& c, Lanes a, Lanes b) {
 }
 
 /// Keeps the compiler from expressing one column's address by another's, which costs an addition a load.
-MIXSTREAM_INLINE void keep_pointer([[maybe_unused]] const double*& pointer) {
+template <class Pointer>
+MIXSTREAM_INLINE void keep_pointer(Pointer& pointer) {
   asm("" : "+r"(pointer));
 }
 

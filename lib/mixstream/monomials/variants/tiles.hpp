@@ -24,26 +24,34 @@ MIXSTREAM_INLINE void add_exactly(Totals totals, std::size_t position, typename 
 template <int Rows, int Columns>
 MIXSTREAM_INLINE void add_parts(const Lanes* parts, Totals totals, const std::size_t* starts) {
   if constexpr (Columns % width == 0) {
-    for (int row = 0; row < Rows; ++row) {
-      for (int column = 0; column < Columns; column += width) {
-        add_exactly<width>(totals, starts[row] + column, sums_of(parts + row * Columns + column));
-      }
-    }
-  } else if (Columns == 1 && Rows > 1 && starts[Rows - 1] - starts[0] == Rows - 1) {
-    add_parts<1, Rows>(parts, totals, starts);  // a single column whose totals follow each other
-  } else {                                      // totals that do not lie vector by vector: two at a time
+    repeat<Rows>([&](auto row) MIXSTREAM_FLAT {
+      repeat<Columns / width>([&](auto i) MIXSTREAM_FLAT {
+        add_exactly<width>(totals, starts[row] + i * width, sums_of(parts + row * Columns + i * width));
+      });
+    });
+  } else {  // totals that do not lie vector by vector: two at a time, or one
     constexpr int count = (Rows * Columns + width - 1) / width * width;
-    Lanes padded[count] = {};
-    for (int part = 0; part < Rows * Columns; ++part) padded[part] = parts[part];
     alignas(64) double values[count];
-    for (int part = 0; part < count; part += width) store(values + part, sums_of(padded + part));
-    for (int row = 0; row < Rows; ++row) {
-      const double* value = values + row * Columns;
-      for (int column = 0; column + 2 <= Columns; column += 2) {
-        add_exactly<2>(totals, starts[row] + column, load_anywhere<2>(value + column));
-      }
-      if constexpr (Columns % 2 != 0) add_exactly<1>(totals, starts[row] + Columns - 1, value[Columns - 1]);
+    Lanes padded[count];
+    repeat<count>([&](auto i) MIXSTREAM_FLAT {
+      padded[i] = i < Rows * Columns ? parts[i < Rows * Columns ? i : 0] : Lanes{};
+    });
+    repeat<count / width>([&](auto i)
+                              MIXSTREAM_FLAT { store(values + i * width, sums_of(padded + i * width)); });
+    if (Columns == 1 && starts[Rows - 1] - starts[0] == Rows - 1) {  // a single column, side by side
+      repeat<Rows / 2>([&](auto i) MIXSTREAM_FLAT {
+        add_exactly<2>(totals, starts[0] + 2 * i, load_anywhere<2>(values + 2 * i));
+      });
+      if constexpr (Rows % 2 != 0) add_exactly<1>(totals, starts[0] + Rows - 1, values[Rows - 1]);
+      return;
     }
+    repeat<Rows>([&](auto row) MIXSTREAM_FLAT {
+      const double* value = values + row * Columns;
+      repeat<Columns / 2>([&](auto i) MIXSTREAM_FLAT {
+        add_exactly<2>(totals, starts[row] + 2 * i, load_anywhere<2>(value + 2 * i));
+      });
+      if constexpr (Columns % 2 != 0) add_exactly<1>(totals, starts[row] + Columns - 1, value[Columns - 1]);
+    });
   }
 }
 
@@ -51,106 +59,92 @@ MIXSTREAM_INLINE void add_parts(const Lanes* parts, Totals totals, const std::si
 struct Table {
   const double* left;   ///< the columns times the weights
   const double* right;  ///< the columns
-  std::size_t rows;     ///< a multiple of width; rows beyond the block's are zero
+  std::size_t rows;     ///< a multiple of step; rows beyond the block's are zero
 };
 
-/// parts += left columns times right columns, for the rows of one vector.
+constexpr int wide = width > 4 ? width : 4;  ///< right columns of a main tile
+
+/// parts += left columns times right columns, for the rows of one vector. The smaller side stays in
+/// registers.
 template <int Left, int Right>
-MIXSTREAM_INLINE void step_of(const double* const* left, const double* const* right, std::size_t row,
-                              Lanes* parts) {
+MIXSTREAM_INLINE void multiply_rows(const double* const* left, const double* const* right, std::size_t row,
+                                    Lanes* parts) {
   if constexpr (Left <= Right) {
     Lanes a[Left];
-    for (int i = 0; i < Left; ++i) {
-      a[i] = load(left[i] + row);
-    }
-    for (int j = 0; j < Right; ++j) {
-      Lanes b = load(right[j] + row);
-      for (int i = 0; i < Left; ++i) multiply_add(parts[i * Right + j], a[i], b);
-    }
+    repeat<Left>([&](auto l) MIXSTREAM_FLAT { a[l] = load(left[l] + row); });
+    repeat<Right>([&](auto r) MIXSTREAM_FLAT {
+      const Lanes b = load(right[r] + row);
+      repeat<Left>([&](auto l) MIXSTREAM_FLAT { multiply_add(parts[l * Right + r], a[l], b); });
+    });
   } else {
     Lanes b[Right];
-    for (int j = 0; j < Right; ++j) {
-      b[j] = load(right[j] + row);
-    }
-    for (int i = 0; i < Left; ++i) {
-      Lanes a = load(left[i] + row);
-      for (int j = 0; j < Right; ++j) multiply_add(parts[i * Right + j], a, b[j]);
-    }
+    repeat<Right>([&](auto r) MIXSTREAM_FLAT { b[r] = load(right[r] + row); });
+    repeat<Left>([&](auto l) MIXSTREAM_FLAT {
+      const Lanes a = load(left[l] + row);
+      repeat<Right>([&](auto r) MIXSTREAM_FLAT { multiply_add(parts[l * Right + r], a, b[r]); });
+    });
   }
 }
 
-/// Some left columns and where their rows of totals start.
-template <int Left>
-struct LeftColumns {
-  const double* columns[Left];
-  std::size_t starts[Left];
-
-  MIXSTREAM_MEMBER LeftColumns(const Plan& plan, const Table& table, std::size_t first) {
-    for (int i = 0; i < Left; ++i) {
-      columns[i] = table.left + plan.left_offsets[first + i];
-      starts[i] = plan.row_starts[first + i];
-    }
-  }
-};
-
-/// The totals of some left columns and right columns [r, r + Right). `upcoming` is a column wanted soon.
+/// The totals of left columns [l, l + Left) and right columns [r, r + Right).
 template <int Left, int Right>
-MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, const LeftColumns<Left>& left, std::size_t r,
-                           const double* upcoming, Totals totals) {
-  const double* left_columns[Left];
-  const double* right_columns[Right];
+MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, std::size_t l, std::size_t r,
+                           Totals totals) {
+  const double* left[Left];
+  const double* right[Right];
   std::size_t starts[Left];
-  for (int i = 0; i < Left; ++i) {
-    left_columns[i] = left.columns[i];
-    starts[i] = left.starts[i] + r;
-    keep_pointer(left_columns[i]);
-  }
-  for (int j = 0; j < Right; ++j) {
-    right_columns[j] = table.right + (r + j) * plan.stride;
-    keep_pointer(right_columns[j]);
-  }
-  Lanes parts[Left * Right] = {};
-  for (std::size_t row = 0; row < table.rows; row += step) {
-    __builtin_prefetch(upcoming + row);
-    if constexpr (step > 8) __builtin_prefetch(upcoming + row + 8);
-#pragma GCC unroll 4
-    for (int part = 0; part < step; part += width) {
-      step_of<Left, Right>(left_columns, right_columns, row + part, parts);
-    }
+  repeat<Left>([&](auto i) MIXSTREAM_FLAT {
+    left[i] = table.left + plan.left_offsets[l + i];
+    starts[i] = plan.row_starts[l + i] + r;
+    keep_pointer(left[i]);
+  });
+  repeat<Right>([&](auto j) MIXSTREAM_FLAT {
+    right[j] = table.right + (r + j) * plan.stride;
+    keep_pointer(right[j]);
+  });
+  const std::size_t rows = table.rows;
+  Lanes parts[Left * Right];
+  repeat<Left * Right>([&](auto i) MIXSTREAM_FLAT { parts[i] = Lanes{}; });
+  for (std::size_t row = 0; row < rows; row += step) {
+    repeat<4>([&](auto i)
+                  MIXSTREAM_FLAT { multiply_rows<Left, Right>(left, right, row + i * width, parts); });
   }
   add_parts<Left, Right>(parts, totals, starts);
 }
 
-/// Columns [r, r + Right), left columns [l, end): tiles of Left, then of Rest, then single rows.
-template <int Left, int Rest, int Right>
-void strip(const Plan& plan, const Table& table, std::size_t l, std::size_t end, std::size_t r,
-           Totals totals) {
-  for (; l + Left <= end; l += Left) tile<Left, Right>(plan, table, {plan, table, l}, r, table.right, totals);
-  for (; l + Rest <= end; l += Rest) tile<Rest, Right>(plan, table, {plan, table, l}, r, table.right, totals);
-  for (; l < end; ++l) tile<1, Right>(plan, table, {plan, table, l}, r, table.right, totals);
+/// The last `count` <= Left left columns of a strip.
+template <int Left, int Right>
+void strip_rest(const Plan& plan, const Table& table, std::size_t l, std::size_t count, std::size_t r,
+                Totals totals) {
+  if constexpr (Left > 0) {
+    if (count == Left) {
+      tile<Left, Right>(plan, table, l, r, totals);
+    } else {
+      strip_rest<Left - 1, Right>(plan, table, l, count, r, totals);
+    }
+  }
 }
 
-constexpr int wide = width > 4 ? width : 4;
+/// Columns [r, r + Right), left columns [l, end).
+template <int Left, int Right>
+void strip(const Plan& plan, const Table& table, std::size_t l, std::size_t end, std::size_t r,
+           Totals totals) {
+  for (; l + Left <= end; l += Left) tile<Left, Right>(plan, table, l, r, totals);
+  strip_rest<Left - 1, Right>(plan, table, l, end - l, r, totals);
+}
 
-/// Columns [begin, end), a multiple of `wide` that stays in the first-level cache while the left columns go
+/// A rectangle whose columns, a multiple of `wide`, stay in the first-level cache while the left columns go
 /// by.
 void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals totals) {
   std::size_t l = part.left_begin;
   for (; l + 3 <= part.left_end; l += 3) {
-    const LeftColumns<3> left(plan, table, l);
-    std::size_t next = l + 3;
-    for (std::size_t r = part.right_begin; r < part.right_end; r += wide, ++next) {
-      const bool soon = next < l + 6 && next < part.left_end;
-      tile<3, wide>(plan, table, left, r, table.left + plan.left_offsets[soon ? next : l], totals);
-    }
+    for (std::size_t r = part.right_begin; r < part.right_end; r += wide)
+      tile<3, wide>(plan, table, l, r, totals);
   }
   for (; l < part.left_end; ++l) {
-    const LeftColumns<1> left(plan, table, l);
     std::size_t r = part.right_begin;
-    for (; r + 3 * wide <= part.right_end; r += 3 * wide) {
-      tile<1, 3 * wide>(plan, table, left, r, table.right, totals);
-    }
-    for (; r < part.right_end; r += wide) tile<1, wide>(plan, table, left, r, table.right, totals);
+    for (; r + 3 * wide <= part.right_end; r += 3 * wide) tile<1, 3 * wide>(plan, table, l, r, totals);
+    for (; r < part.right_end; r += wide) tile<1, wide>(plan, table, l, r, totals);
   }
 }
 
@@ -161,21 +155,21 @@ void multiply(const Plan& plan, const Table& table, const Rectangle& all, Totals
   const std::uint32_t panel_columns = fitting < wide ? wide : fitting;
   const std::uint32_t whole = all.right_begin + (all.right_end - all.right_begin) / wide * wide;
   for (std::uint32_t r = all.right_begin; r < whole; r += panel_columns) {
-    panel(plan, table,
-          {all.left_begin, all.left_end, r, r + panel_columns < whole ? r + panel_columns : whole}, totals);
+    const std::uint32_t end = r + panel_columns < whole ? r + panel_columns : whole;
+    panel(plan, table, {all.left_begin, all.left_end, r, end}, totals);
   }
   std::uint32_t r = whole;
   if (wide > 4 && r + 4 <= all.right_end) {
-    strip<6, 3, 4>(plan, table, all.left_begin, all.left_end, r, totals);
+    strip<6, 4>(plan, table, all.left_begin, all.left_end, r, totals);
     r += 4;
   }
   switch (all.right_end - r) {
     case 3:
-      return strip<4, 2, 3>(plan, table, all.left_begin, all.left_end, r, totals);
+      return strip<4, 3>(plan, table, all.left_begin, all.left_end, r, totals);
     case 2:
-      return strip<6, 3, 2>(plan, table, all.left_begin, all.left_end, r, totals);
+      return strip<6, 2>(plan, table, all.left_begin, all.left_end, r, totals);
     case 1:
-      return strip<12, 3, 1>(plan, table, all.left_begin, all.left_end, r, totals);
+      return strip<8, 1>(plan, table, all.left_begin, all.left_end, r, totals);
     default:
       return;
   }

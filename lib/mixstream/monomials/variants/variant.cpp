@@ -10,112 +10,124 @@ namespace {
 /// Where things stand in the workspace: columns one stride apart.
 struct Workspace {
   double* table;   ///< degree-3 monomials, lexicographic; its first m columns are (0, 0, k) = the variables
-  double* parts;   ///< for each of them its weighted sum, lane by lane
-  double* weight;  ///< one column; null when all weights are 1, and then nothing of the following
-  double* scaled;  ///< the table times the weights
+  double* scaled;  ///< the table times the weights; the table itself when all are 1
+  double* weight;  ///< one column; null when all are 1
+  double* parts;   ///< four rows of sums over the table's columns, lane by lane: of pivots 0 and 1
 };
 
-/// Copies a column; lanes beyond the rows become zero.
+/// Copies a column; what a step holds beyond the rows becomes zero.
 void copy_column(const double* from, double* to, std::size_t rows) {
   std::size_t row = 0;
-  for (; row + width <= rows; row += width) store(to + row, load(from + row));
   for (; row < rows; ++row) to[row] = from[row];
   for (; row % step != 0; ++row) to[row] = 0.0;
 }
 
-/// Count columns (i, j, k), (i, j, k+1), ... from `column` on: the pair (0, i, j) times the variables; on the
-/// way their weighted sums.
-template <int Count, bool Weighted>
-void build_columns(const Workspace& space, std::size_t stride, std::size_t rows, std::size_t pair,
-                   std::size_t k, std::size_t column) {
-  const double* factors = space.table + pair * stride;
-  const double* variables = space.table + k * stride;
-  double* out = space.table + column * stride;
-  double* scaled = space.scaled + column * stride;
-  Lanes parts[Count] = {};
+/// Builds Count columns of the table and multiplies them, while they are at hand, with the left columns of
+/// pivot 0, which is 1, and if Lefts is 3 of pivot 1: z_1, z_1^2 and z_1^3. The parts go to the rows of
+/// space.parts.
+template <int Count, int Lefts, bool Weighted>
+MIXSTREAM_INLINE void build_columns(const Plan& plan, const Workspace& space, std::size_t rows,
+                                    std::size_t column) {
+  const double* pair[Count];
+  const double* variable[Count];
+  double* out[Count];
+  double* scaled[Count];
+  const double* left[Lefts + 1];
+  repeat<Count>([&](auto j) MIXSTREAM_FLAT {
+    pair[j] = space.table + plan.factors[column + j].pair;
+    variable[j] = space.table + plan.factors[column + j].variable;
+    out[j] = space.table + (column + j) * plan.stride;
+    scaled[j] = space.scaled + (column + j) * plan.stride;
+    keep_pointer(pair[j]);
+    keep_pointer(variable[j]);
+    keep_pointer(out[j]);
+  });
+  repeat<Lefts>([&](auto i) MIXSTREAM_FLAT {
+    left[i] = space.scaled + plan.left_offsets[1 + i];
+    keep_pointer(left[i]);
+  });
+  const double* const weights = space.weight;
+  Lanes parts[(1 + Lefts) * Count];
+  repeat<(1 + Lefts) * Count>([&](auto i) MIXSTREAM_FLAT { parts[i] = Lanes{}; });
   for (std::size_t row = 0; row < rows; row += width) {
-    const Lanes factor = load(factors + row);
-    for (int i = 0; i < Count; ++i) {
-      Lanes product = factor * load(variables + i * stride + row);
-      store(out + i * stride + row, product);
+    Lanes a[Lefts + 1];
+    repeat<Lefts>([&](auto i) MIXSTREAM_FLAT { a[i] = load(left[i] + row); });
+    repeat<Count>([&](auto j) MIXSTREAM_FLAT {
+      const Lanes product = load(pair[j] + row) * load(variable[j] + row);
+      store(out[j] + row, product);
+      Lanes weighted = product;
       if constexpr (Weighted) {
-        product *= load(space.weight + row);
-        store(scaled + i * stride + row, product);
+        weighted *= load(weights + row);
+        store(scaled[j] + row, weighted);
       }
-      parts[i] += product;
-    }
+      parts[j] += weighted;
+      repeat<Lefts>([&](auto i) MIXSTREAM_FLAT { multiply_add(parts[(1 + i) * Count + j], a[i], product); });
+    });
   }
-  for (int i = 0; i < Count; ++i) store(space.parts + (column + i) * width, parts[i]);
+  repeat<1 + Lefts>([&](auto i) MIXSTREAM_FLAT {
+    repeat<Count>([&](auto j) MIXSTREAM_FLAT {
+      store(space.parts + (i * plan.columns + column + j) * width, parts[i * Count + j]);
+    });
+  });
 }
 
-/// The table of degree-3 monomials and its column sums.
+/// The table of degree-3 monomials and the parts of pivots 0 and 1.
 template <bool Weighted>
-void build_table(const Workspace& space, std::size_t m, std::size_t stride, std::size_t rows) {
-  std::size_t pair = 0;  // the columns (0, i, j) lead the table, in the order met here
+void build_table(const Plan& plan, const Workspace& space, std::size_t rows) {
+  const std::size_t m = plan.variables;
+  const std::size_t first = m * (m + 1) / 2;  // the column (1, 1, 1), after all (0, j, k)
   std::size_t column = 0;
-  for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t j = i; j < m; ++j, ++pair) {
-      for (std::size_t k = j; k < m;) {
-        const std::size_t count = m - k < 5 ? m - k : 5;
-        switch (count) {
-          case 1:
-            build_columns<1, Weighted>(space, stride, rows, pair, k, column);
-            break;
-          case 2:
-            build_columns<2, Weighted>(space, stride, rows, pair, k, column);
-            break;
-          case 3:
-            build_columns<3, Weighted>(space, stride, rows, pair, k, column);
-            break;
-          case 4:
-            build_columns<4, Weighted>(space, stride, rows, pair, k, column);
-            break;
-          default:
-            build_columns<5, Weighted>(space, stride, rows, pair, k, column);
-            break;
-        }
-        k += count;
-        column += count;
-      }
-    }
-  }
+  for (; column + 4 <= first; column += 4) build_columns<4, 0, Weighted>(plan, space, rows, column);
+  for (; column < first; ++column) build_columns<1, 0, Weighted>(plan, space, rows, column);
+  if (m > 1) build_columns<1, 0, Weighted>(plan, space, rows, first);  // z_1^3, a left column
+  for (; column + 3 <= plan.columns; column += 3) build_columns<3, 3, Weighted>(plan, space, rows, column);
+  for (; column < plan.columns; ++column) build_columns<1, 3, Weighted>(plan, space, rows, column);
 }
 
-/// The totals of pivot 0, which are the table's column sums.
-void add_column_sums(const double* parts, std::size_t columns, Totals totals) {
+/// Adds one row of parts to totals that follow each other.
+void add_row(const double* parts, std::size_t count, Totals totals, std::size_t start) {
   std::size_t column = 0;
-  for (; column + width <= columns; column += width) {
+  for (; column + width <= count; column += width) {
     Lanes group[width];
-    for (int i = 0; i < width; ++i) group[i] = load(parts + (column + i) * width);
-    add_exactly<width>(totals, column, sums_of(group));
+    repeat<width>([&](auto i) MIXSTREAM_FLAT { group[i] = load(parts + (column + i) * width); });
+    add_exactly<width>(totals, start + column, sums_of(group));
   }
-  for (; column < columns; ++column) {
+  for (; column < count; ++column) {
     double sum = 0.0;
     for (int i = 0; i < width; ++i) sum += parts[column * width + i];
-    add_exactly<1>(totals, column, sum);
+    add_exactly<1>(totals, start + column, sum);
+  }
+}
+
+/// The totals of pivots 0 and 1.
+void add_first_pivots(const Plan& plan, const Workspace& space, Totals totals) {
+  const std::size_t first = plan.variables * (plan.variables + 1) / 2;
+  add_row(space.parts, plan.columns, totals, 0);
+  for (std::size_t i = 1; i <= 3 && first < plan.columns; ++i) {
+    add_row(space.parts + (i * plan.columns + first) * width, plan.columns - first, totals,
+            plan.row_starts[i] + first);
   }
 }
 
 }  // namespace
 
 void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* workspace, Totals totals) noexcept {
-  const std::size_t m = plan.variables;
-  const std::size_t columns = m * (m + 1) * (m + 2) / 6;
   const std::size_t rows = (block.rows + step - 1) / step * step;
-  Workspace space{workspace, workspace + columns * plan.stride, nullptr, nullptr};
-  for (std::size_t k = 0; k < m; ++k) {
+  double* const parts = workspace + plan.columns * plan.stride;
+  Workspace space{workspace, workspace, nullptr, parts};
+  for (std::size_t k = 0; k < plan.variables; ++k) {
     copy_column(block.values + k * plan.stride, space.table + k * plan.stride, block.rows);
   }
   if (block.weights == nullptr) {
-    build_table<false>(space, m, plan.stride, rows);
+    build_table<false>(plan, space, rows);
   } else {
-    space.weight = space.parts + columns * 8;
+    space.weight = parts + 4 * plan.columns * 8;
     space.scaled = space.weight + plan.stride;
     copy_column(block.weights, space.weight, block.rows);
-    build_table<true>(space, m, plan.stride, rows);
+    build_table<true>(plan, space, rows);
   }
-  add_column_sums(space.parts, columns, totals);
-  const Table table{block.weights == nullptr ? space.table : space.scaled, space.table, rows};
+  add_first_pivots(plan, space, totals);
+  const Table table{space.scaled, space.table, rows};
   for (std::size_t i = 0; i < plan.rectangle_count; ++i) multiply(plan, table, plan.rectangles[i], totals);
 }
 

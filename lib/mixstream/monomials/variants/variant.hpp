@@ -15,11 +15,20 @@ struct Rectangle {
   std::uint32_t right_end;
 };
 
+/// A column of the table is the product of two before it, given by where they start: the pair (0, i, j) and
+/// the variable (0, 0, k).
+struct Factors {
+  std::uint32_t pair;
+  std::uint32_t variable;
+};
+
 /// What to multiply with what, for m variables. A left column is a degree-3 monomial (i, j, a); pivot after
 /// pivot, in left-rank order. Its product with right column c belongs at row_starts[left] + c.
 struct Plan {
   std::size_t variables;
   std::size_t stride;                 ///< doubles from one column to the next; columns start on a cache line
+  const Factors* factors;             ///< of every column of the table
+  std::size_t columns;                ///< N(m, 3)
   const std::uint32_t* left_offsets;  ///< where the left column starts in the table
   const std::uint32_t* row_starts;
   const Rectangle* rectangles;  ///< all of pivots 1, 2, ...; pivot 0 is the table's column sums

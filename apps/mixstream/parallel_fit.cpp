@@ -1,0 +1,122 @@
+#include "parallel_fit.hpp"
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+
+#include "mixstream/random.hpp"
+#include "signals.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::size_t refusals_kept = 16;
+
+struct Totals {
+  std::atomic<std::uint64_t> rows{0};
+  std::atomic<std::uint64_t> bytes{0};
+};
+
+/// One range of the file on its way into its own session.
+class Part final : public RefusalListener {
+ public:
+  Part(const ParallelPlan& plan, ByteRange range, Estimator branch, std::uint64_t source)
+      : RefusalListener(plan.policy), plan_(plan), session_(plan.rows, branch.settings(), 1) {
+    session_.resume(std::move(branch));
+    session_.begin_part(source, Positions::bytes);
+    input_ = plan.input;
+    input_.range = range;
+    input_.wake_descriptor = -1;
+  }
+
+  bool fitted(const Report&) override { return true; }  // none falls due in a branch
+
+  void run(Totals& totals) {
+    Outcome<Input> opened = open_input(plan_.path, input_);
+    if (!opened) return fail(opened.refusal());
+    auto reader = std::move(opened.value()).select({plan_.rows.numbers(), "", false});
+    if (!reader) return fail(reader.refusal());
+    std::uint64_t bytes = 0;
+    while (end_requested() == 0) {
+      const Outcome<Batch> batch = reader.value()->next();
+      if (!batch) return fail(batch.refusal());
+      if (batch.value().end || !session_.absorb(batch.value(), *this)) return;
+      totals.rows += batch.value().rows;
+      totals.bytes += reader.value()->bytes_taken() - bytes;
+      bytes = reader.value()->bytes_taken();
+    }
+  }
+
+  const Estimator& estimator() const { return session_.estimator(); }
+  const std::vector<RefusedWords>& refused_rows() const noexcept { return refused_; }
+  const std::string& failure() const noexcept { return failure_; }
+  bool broken() const noexcept { return fatal_ || !failure_.empty(); }
+
+ private:
+  void tell(const RefusedWords& refused) override {
+    fatal_ = fatal_ || refused.fatal;
+    if (refused.fatal || (!refused.missing && refused_.size() < refusals_kept)) refused_.push_back(refused);
+  }
+  void fail(const Refusal& refusal) { failure_ = refusal.text; }
+
+  const ParallelPlan& plan_;
+  InputSettings input_;
+  FitSession session_;
+  std::vector<RefusedWords> refused_;
+  std::string failure_;
+  bool fatal_ = false;
+};
+
+std::vector<ByteRange> cut(ByteRange range, std::size_t parts) {
+  std::vector<ByteRange> ranges;
+  const std::uint64_t step = (range.end - range.begin) / parts;
+  for (std::size_t i = 0; i < parts; ++i)
+    ranges.push_back({range.begin + step * i, range.begin + step * (i + 1)});
+  ranges.back().end = ByteRange{}.end;
+  return ranges;
+}
+
+void run_all(std::vector<std::unique_ptr<Part>>& parts, const ParallelProgress& progress) {
+  Totals totals;
+  std::vector<std::future<void>> runs;
+  for (auto& part : parts)
+    runs.push_back(std::async(std::launch::async, [&part, &totals] { part->run(totals); }));
+  for (auto& run : runs) {
+    while (run.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready)
+      progress(totals.rows, totals.bytes);
+  }
+  for (auto& run : runs) run.get();
+}
+
+}  // namespace
+
+ParallelOutcome absorb_in_parallel(Estimator& estimator, const ParallelPlan& plan,
+                                   const ParallelProgress& progress) {
+  ParallelOutcome outcome;
+  const MomentState& state = estimator.state();
+  const std::uint64_t source = mixed_bits(state.source() + state.next_position());
+  std::vector<std::unique_ptr<Part>> parts;
+  for (const ByteRange& range : cut(plan.range, plan.threads)) {
+    Outcome<Estimator> branch = estimator.branch();
+    if (!branch) {
+      outcome.failure = branch.refusal().text;
+      return outcome;
+    }
+    parts.push_back(std::make_unique<Part>(plan, range, std::move(branch).value(), source));
+  }
+  run_all(parts, progress);
+  for (const auto& part : parts) {
+    const std::uint64_t position = state.next_position() + part->estimator().state().row_count();
+    if (const Verdict verdict = estimator.merge_branch(part->estimator()); !verdict)
+      outcome.failure = verdict.refusal().text;
+    estimator.state().begin_source(state.source(), position);
+    outcome.refused.insert(outcome.refused.end(), part->refused_rows().begin(), part->refused_rows().end());
+    if (outcome.failure.empty()) outcome.failure = part->failure();
+    if (part->broken() || !outcome.failure.empty()) break;
+  }
+  if (estimator.fit_is_due()) estimator.scheduled_fit();
+  return outcome;
+}
+
+}  // namespace mixstream

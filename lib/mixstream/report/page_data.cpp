@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "mixstream/refinement/likelihood.hpp"
+#include "mixstream/refinement/matching.hpp"
+#include "mixstream/report/json.hpp"
+#include "mixstream/report/page.hpp"
+#include "mixstream/report/page_view.hpp"
+
+namespace mixstream {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Six digits are more than a screen shows.
+Json rounded(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5e", value);
+  return std::strtod(text, nullptr);
+}
+
+Json rounded(std::span<const double> values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(rounded(value));
+  return list;
+}
+
+Json range_json(ViewRange range) {
+  return {rounded(range.low), rounded(range.high)};
+}
+
+/// Mean of x x' over the sample: differences of coefficients count as they move y.
+std::vector<double> metric_of(const RowTable& rows) {
+  const std::size_t d = rows.feature_count;
+  std::vector<double> metric(d * d);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::span<const double> x = rows.row(i).features;
+    for (std::size_t a = 0; a < d; ++a)
+      for (std::size_t b = 0; b < d; ++b) metric[a * d + b] += x[a] * x[b] / static_cast<double>(rows.size());
+  }
+  return metric;
+}
+
+Json point_json(const HistoryPoint& point) {
+  Json json{{"rows", point.rows}, {"status", name_of(point.status)}, {"k", point.components.size()}};
+  json["j_per_dof"] = point.j_per_dof ? rounded(*point.j_per_dof) : Json(nullptr);
+  json["components"] = Json::array();
+  for (const ComponentReport& component : point.components) {
+    Json one{{"weight", rounded(component.weight)}};
+    one["weight_se"] = component.weight_error ? rounded(*component.weight_error) : Json(nullptr);
+    one["coefficients"] = rounded(component.coefficients);
+    one["coefficients_se"] = rounded(component.coefficient_errors);
+    const double deviation = std::sqrt(component.noise_variance);
+    one["noise_sd"] = rounded(deviation);
+    one["noise_sd_se"] = component.noise_variance_error && deviation > 0.0
+                             ? rounded(*component.noise_variance_error / (2.0 * deviation))
+                             : Json(nullptr);
+    json["components"].push_back(std::move(one));
+  }
+  return json;
+}
+
+Mixture mixture_of(const HistoryPoint& point, std::size_t feature_count) {
+  Report report;
+  report.components = point.components;
+  report.features.resize(feature_count);
+  return report.mixture();
+}
+
+/// The fits, oldest first, all with the labels of the newest: each is matched to the next one.
+Json history_json(const PageModel& model) {
+  const std::size_t d = model.report.features.size();
+  const std::vector<double> metric =
+      model.sample.rows.size() == 0 ? std::vector<double>{} : metric_of(model.sample.rows);
+  std::vector<HistoryPoint> points(model.history.points().begin(), model.history.points().end());
+  std::erase_if(points, [&](const HistoryPoint& point) { return point.rows >= model.report.rows; });
+  points.push_back(history_point(model.report));
+  Mixture newer = mixture_of(points.back(), d);
+  for (std::size_t i = points.size() - 1; i-- > 0;) {
+    if (points[i].components.size() != newer.component_count() || newer.component_count() == 0) continue;
+    const std::vector<std::size_t> order = matching_order(newer, mixture_of(points[i], d), metric);
+    std::vector<ComponentReport> ordered;
+    for (const std::size_t from : order) ordered.push_back(points[i].components[from]);
+    points[i].components = std::move(ordered);
+    newer = mixture_of(points[i], d);
+  }
+  Json json = Json::array();
+  for (const HistoryPoint& point : points) json.push_back(point_json(point));
+  return json;
+}
+
+const char* name_of(ViewAxis::Kind kind) {
+  switch (kind) {
+    case ViewAxis::Kind::column:
+      return "column";
+    case ViewAxis::Kind::feature:
+      return "feature";
+    case ViewAxis::Kind::fitted:
+      return "fitted";
+  }
+  return "unknown";
+}
+
+Json axis_json(const ViewAxis& axis) {
+  Json json{{"kind", name_of(axis.kind)}, {"name", axis.name}};
+  json["range"] = range_json(view_of(axis.values));
+  json["x"] = rounded(axis.values);
+  json["adjusted"] = axis.adjusted.empty() ? Json(nullptr) : rounded(axis.adjusted);
+  if (!axis.adjusted.empty()) json["adjusted_range"] = range_json(view_of(axis.adjusted));
+  json["held"] = Json::array();
+  for (const auto& [name, median] : axis.held)
+    json["held"].push_back({{"name", name}, {"median", rounded(median)}});
+  json["grid"] = rounded(axis.grid);
+  json["laws"] = Json::array();
+  for (const std::vector<double>& law : axis.laws) json["laws"].push_back(rounded(law));
+  return json;
+}
+
+/// The sample's rows come in random order, so the first ones are a sample too.
+RowTable first_rows(const RowTable& rows, std::size_t count) {
+  RowTable first;
+  first.feature_count = rows.feature_count;
+  for (std::size_t i = 0; i < std::min(count, rows.size()); ++i) first.add(rows.row(i));
+  return first;
+}
+
+Json data_json(const PageModel& model, const Mixture& mixture, std::size_t points) {
+  const RowTable rows = first_rows(model.sample.rows, points);
+  std::vector<double> probabilities(mixture.component_count());
+  std::vector<std::size_t> components(rows.size());
+  Json certainty = Json::array();
+  for (std::size_t i = 0; i < rows.size() && !probabilities.empty(); ++i) {
+    responsibilities(mixture, rows.row(i), probabilities);
+    const auto largest = std::ranges::max_element(probabilities);
+    components[i] = static_cast<std::size_t>(largest - probabilities.begin());
+    certainty.push_back(std::round(*largest * 100.0) / 100.0);
+  }
+  Json json{{"held", model.sample.rows.size()}, {"y_range", range_json(view_of(rows.responses))}};
+  json["y"] = rounded(rows.responses);
+  json["component"] = components;
+  json["probability"] = std::move(certainty);
+  json["axes"] = Json::array();
+  for (const ViewAxis& axis : axes_of(model.map, rows, mixture, components))
+    json["axes"].push_back(axis_json(axis));
+  return json;
+}
+
+Json residuals_json(const RowTable& rows, const Mixture& mixture) {
+  Json json = Json::array();
+  for (const ResidualHistogram& histogram : residual_histograms(rows, mixture)) {
+    json.push_back({{"half_width", rounded(histogram.half_width)},
+                    {"density", rounded(histogram.density)},
+                    {"outside", rounded(histogram.outside)},
+                    {"rows", rounded(histogram.rows)}});
+  }
+  return json;
+}
+
+Json model_json(const PageModel& model, std::size_t points) {
+  const Mixture mixture = model.report.mixture();
+  Json json;
+  json["report"] = Json::parse(to_json(model.report));
+  json["history"] = history_json(model);
+  json["sample"] = data_json(model, mixture, points);
+  json["residuals"] = residuals_json(model.sample.rows, mixture);
+  return json;
+}
+
+/// JSON in ASCII holds `<` only inside strings, where the escape means the same.
+std::string without_markup(const std::string& json) {
+  std::string out;
+  out.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string page_data(const PageInput& input, const PageSettings& settings) {
+  Json json{{"schema", 1}, {"version", input.version}, {"models_left_out", input.models_left_out}};
+  std::size_t axes = 0;
+  for (const PageModel& model : input.models) axes += 1 + model.map.columns().size();
+  const std::size_t points =
+      std::clamp<std::size_t>(settings.most_points / std::max<std::size_t>(axes, 1), 100, 3000);
+  json["models"] = Json::array();
+  for (const PageModel& model : input.models) json["models"].push_back(model_json(model, points));
+  return without_markup(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
+}  // namespace mixstream

@@ -1,0 +1,58 @@
+// What the page draws of a model and its sample, as plain numbers.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mixstream/mixture.hpp"
+#include "mixstream/rows/feature_map.hpp"
+#include "mixstream/rows/row_table.hpp"
+
+namespace mixstream {
+
+struct ViewRange {
+  double low = 0.0;
+  double high = 1.0;
+};
+
+/// The range that shows the values: all of them, but the bulk only where a few lie far out. Never empty.
+ViewRange view_of(std::vector<double> values);
+
+/// One choice of what stands on the horizontal axis of the data's plot; y stands on the vertical one.
+struct ViewAxis {
+  enum class Kind {
+    column,   ///< a column of the input: laws are curves, other columns held at their medians
+    feature,  ///< a feature; columns cannot be told from it, so there are no curves
+    fitted,   ///< beta_h . x of the row's own law: laws are the diagonal
+  };
+  Kind kind = Kind::column;
+  std::string name;
+  std::vector<double> values;  ///< one for each row
+  std::vector<double>
+      adjusted;  ///< y moved along the row's own law to the medians; empty when nothing is held
+  std::vector<std::pair<std::string, double>> held;  ///< other columns and their medians
+  std::vector<double> grid;
+  std::vector<std::vector<double>> laws;  ///< beta_h . x over the grid
+};
+
+/// The axes that make sense for the map. The sample holds features, so a column is known where it is a
+/// feature itself; only when all columns are known are they axes, else the features. With laws, `fitted` is
+/// the last axis. `components`: the law of each row.
+std::vector<ViewAxis> axes_of(const FeatureMap& map, const RowTable& rows, const Mixture& mixture,
+                              std::span<const std::size_t> components, std::size_t grid_steps = 160);
+
+/// Residuals of one law. Each row counts with its P(h | x, y), so that for a right fit the histogram is the
+/// noise's own density, also where laws cross.
+struct ResidualHistogram {
+  double half_width = 0.0;      ///< bins cover [-half_width, half_width]
+  std::vector<double> density;  ///< of each bin; empty where the noise is zero or no row belongs to the law
+  double outside = 0.0;         ///< share beyond the bins
+  double rows = 0.0;            ///< sum of P(h | x, y)
+};
+
+std::vector<ResidualHistogram> residual_histograms(const RowTable& rows, const Mixture& mixture);
+
+}  // namespace mixstream
