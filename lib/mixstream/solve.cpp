@@ -15,6 +15,7 @@
 #include "mixstream/refinement/parameters.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/tensor/spectral.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -45,6 +46,7 @@ class Solver {
 
   Solution run() {
     describe_stream();
+    yield_point();
     if (!enough_rows() || !distinct_features()) return std::move(solution_);
     try {
       run_method();
@@ -205,6 +207,7 @@ class Solver {
   BinnedMoments by_magnitude() const {
     BinnedMoments binned;
     for (std::size_t bin = 0; bin < bin_count; ++bin) {
+      yield_point();
       BinMask only{};
       only[bin] = true;
       binned.bins.push_back(state_.moments(only));

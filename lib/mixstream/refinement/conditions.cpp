@@ -6,6 +6,7 @@
 
 #include "mixstream/refinement/conditions_content.hpp"
 #include "mixstream/refinement/parameters.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -85,6 +86,7 @@ void Conditions::Content::add_instruments() {
   for (const auto& [degree, root] : basis) {
     Matrix powers(sample.size(), table.count(degree));
     for (std::size_t i = 0; i < sample.size(); ++i) {
+      if (i % 256 == 0) yield_point();
       for (std::size_t f = 0; f < sample.feature_count; ++f) {
         row[static_cast<std::size_t>(layout.variable_of(static_cast<int>(f)))] = sample.row(i).features[f];
       }

@@ -8,6 +8,7 @@
 #include "mixstream/refinement/likelihood.hpp"
 #include "mixstream/refinement/matching.hpp"
 #include "mixstream/refinement/parameters.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -61,6 +62,7 @@ LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, con
   double weight = 0.0;
   double sum = 0.0;
   for (std::size_t i = 0; i < sample.size(); ++i) {
+    if (i % 256 == 0) yield_point();
     const Row row = sample.row(i);
     differences[i] = responsibilities(mixture, row, scratch) - responsibilities(rival, row, scratch);
     weight += row.weight;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "mixstream/yield_point.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -82,6 +84,7 @@ Sample Reservoir::sample(double unit_weight) const {
   double total = 0.0;
   for (const std::size_t i : order()) {
     if (sample.rows.size() == capacity_) break;
+    if (sample.rows.size() % 512 == 0) yield_point();
     const Entry& entry = entries_[i];
     const double inclusion = complete ? 1.0 : -std::expm1(-entry.weight * threshold());
     const double weight = entry.weight / unit_weight / inclusion;
