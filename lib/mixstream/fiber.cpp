@@ -31,6 +31,7 @@ struct Fiber::Content final : Yielder {
   std::size_t guard_bytes = 0;
   std::function<void()> work;
   bool running = false;
+  Clock::duration budget{};
   Clock::time_point slice_end;
   Clock::time_point last_pass;
   Clock::duration longest_stretch{};  // between yield points of late; fades
@@ -39,7 +40,7 @@ struct Fiber::Content final : Yielder {
     const Clock::time_point now = Clock::now();
     longest_stretch = std::max(now - last_pass, longest_stretch - longest_stretch / 16);
     last_pass = now;
-    if (now + longest_stretch / 2 < slice_end) return;
+    if (now + std::min(longest_stretch / 2, budget / 4) < slice_end) return;
     leave();
   }
 
@@ -128,6 +129,7 @@ void Fiber::begin(std::function<void()> work) {
 bool Fiber::run(std::chrono::nanoseconds budget) {
   if (!content_->running) return true;
   content_->last_pass = Clock::now();
+  content_->budget = budget;
   content_->slice_end = content_->last_pass + budget;
   content_->enter();
   return !content_->running;
