@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static double uniform(void) { return (rand() + 0.5) / (RAND_MAX + 1.0); }
+static double uniform(void) {
+  return (rand() + 0.5) / (RAND_MAX + 1.0);
+}
 
 static double bell(void) { /* a normal, near enough */
   double sum = -6.0;
@@ -17,7 +19,7 @@ int main(void) {
   char text[256];
   mixstream_status status;
   mixstream_settings settings;
-  mixstream_loop *loop;
+  mixstream_loop* loop;
   size_t h;
   int i;
 

@@ -7,27 +7,27 @@
 #include <string.h>
 
 static int failures = 0;
-#define CHECK(condition)                                                     \
-  do {                                                                       \
-    if (!(condition)) {                                                      \
-      ++failures;                                                            \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);        \
-    }                                                                        \
+#define CHECK(condition)                                              \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      ++failures;                                                     \
+      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+    }                                                                 \
   } while (0)
 
-static double uniform(uint64_t *state) {
+static double uniform(uint64_t* state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
   return (double)(*state >> 11) / 9007199254740992.0;
 }
 
-static double bell(uint64_t *state) { /* a normal, near enough: twelve uniforms */
+static double bell(uint64_t* state) { /* a normal, near enough: twelve uniforms */
   double sum = -6.0;
   int i;
   for (i = 0; i < 12; ++i) sum += uniform(state);
   return sum;
 }
 
-static void absorb_rows(mixstream_loop *loop, int rows, uint64_t seed) {
+static void absorb_rows(mixstream_loop* loop, int rows, uint64_t seed) {
   uint64_t state = seed;
   int i;
   for (i = 0; i < rows; ++i) {
@@ -57,7 +57,7 @@ static void check_refusals(void) {
   const double x[2] = {1.0, 2.0};
   double p[2] = {7.0, 7.0};
   size_t component = 9;
-  mixstream_loop *loop;
+  mixstream_loop* loop;
   settings.feature_count = 0;
   CHECK(mixstream_create(&settings, &status, text, sizeof text) == NULL);
   CHECK(status == MIXSTREAM_BAD_SETTINGS && strlen(text) > 10);
@@ -80,13 +80,13 @@ static void check_refusals(void) {
   mixstream_destroy(NULL);
 }
 
-static void check_merge_and_save(mixstream_loop *loop) {
+static void check_merge_and_save(mixstream_loop* loop) {
   mixstream_status status;
   mixstream_settings settings = line_settings();
-  mixstream_loop *other;
-  mixstream_loop *loaded;
+  mixstream_loop* other;
+  mixstream_loop* loaded;
   size_t needed = 0;
-  void *bytes;
+  void* bytes;
   const uint64_t rows = mixstream_rows(loop);
   settings.sample_rows = 77;
   other = mixstream_create(&settings, &status, NULL, 0);
@@ -117,7 +117,7 @@ int main(void) {
   double p[2];
   size_t component = 9;
   mixstream_status status = MIXSTREAM_NOT_DONE;
-  mixstream_loop *loop = mixstream_create(&settings, NULL, NULL, 0);
+  mixstream_loop* loop = mixstream_create(&settings, NULL, NULL, 0);
   CHECK(mixstream_abi_version() == MIXSTREAM_ABI_VERSION);
   check_refusals();
   absorb_rows(loop, 4000, 1);

@@ -36,8 +36,8 @@ std::size_t workspace_doubles(const Packing& packing, std::size_t stride) {
   return (2 * columns + 1) * stride + 4 * 8 * columns;
 }
 
-/// The table in lexicographic order: (i, j, k) = (0, i, j) times (0, 0, k). The pairs (0, i, j) lead the table, in
-/// the order in which they are met.
+/// The table in lexicographic order: (i, j, k) = (0, i, j) times (0, 0, k). The pairs (0, i, j) lead the
+/// table, in the order in which they are met.
 std::vector<variants::Factors> factors_of(int variables, std::size_t stride) {
   std::vector<variants::Factors> factors;
   std::size_t pair = 0;
@@ -112,7 +112,9 @@ void BlockKernel::accumulate_by(variants::Accumulate variant, const RowBlock& bl
   if (block.rows() == 0) return;
   const variants::Plan plan{static_cast<std::size_t>(variables()),
                             column_stride(block_rows_),
-                            factors_.data(), factors_.size(), left_offsets_.data(),
+                            factors_.data(),
+                            factors_.size(),
+                            left_offsets_.data(),
                             row_starts_.data(),
                             rectangles_.data(),
                             rectangles_.size()};

@@ -82,7 +82,8 @@ class PolishDriver {
   std::uint64_t next_check() const noexcept { return state_.next_check; }  ///< the row count it is due at
   void skip_check(std::uint64_t row_count) noexcept;  ///< there is no fit to hold it against: ask again later
 
-  /// Takes over when the next check is and which bins enter, from a copy that was held against a fit. No throw.
+  /// Takes over when the next check is and which bins enter, from a copy that was held against a fit. No
+  /// throw.
   void take_schedule(const PolishDriver& checked) noexcept {
     state_.next_check = checked.state_.next_check;
     state_.bins = checked.state_.bins;
