@@ -2,8 +2,9 @@
 // machine does disturbs their ratio little.
 #pragma once
 
+#include <ctime>
+
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -11,15 +12,22 @@
 
 namespace bench {
 
+/// Processor time of this thread: what other programs take of the core does not count.
+inline double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 inline double seconds_of(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = thread_seconds();
   work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return thread_seconds() - start;
 }
 
 /// Best seconds of one call of each rival, over `rounds` turns of at least `turn_seconds`.
-inline std::vector<double> best_seconds(const std::vector<std::function<void()>>& rivals, int rounds = 7,
-                                        double turn_seconds = 0.02) {
+inline std::vector<double> best_seconds(const std::vector<std::function<void()>>& rivals, int rounds = 15,
+                                        double turn_seconds = 0.01) {
   std::vector<double> best(rivals.size(), std::numeric_limits<double>::infinity());
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < rivals.size(); ++i) {

@@ -1,14 +1,12 @@
 #include "mixstream/monomials/kernel.hpp"
 
-#include <cstdlib>
 #include <stdexcept>
 
 namespace mixstream {
 namespace {
 
 variants::Accumulate variant_for(InstructionSet set) {
-  if (!supported(set))
-    throw std::invalid_argument("this processor does not run the instruction set asked for");
+  if (!supported(set)) throw std::invalid_argument("this processor does not run that instruction set");
   switch (set) {
 #if defined(__x86_64__)
     case InstructionSet::avx512:
@@ -24,9 +22,12 @@ variants::Accumulate variant_for(InstructionSet set) {
 }
 
 /// Long blocks spread the cost of closing a tile; short ones fit the cache and bound the longest append.
+/// Measured; the lengths are multiples of 64.
 std::size_t rows_of_a_block(int variables) {
-  if (const char* e = getenv("BR")) return std::atoi(e);
-  return variables < 12 ? 64 : 128;
+  if (variables <= 3) return 256;
+  if (variables == 4) return 128;
+  if (variables <= 6) return 64;
+  return variables < 12 ? 128 : 256;
 }
 
 /// The monomial columns, for each four sums of up to eight lanes, and with weights the columns once more
@@ -52,12 +53,12 @@ std::vector<variants::Factors> factors_of(int variables, std::size_t stride) {
   return factors;
 }
 
-/// Cuts the products, left (i, j, a) times right (b, k, l) for all a <= b, into rectangles. Pivots from
+/// Cuts the products, left (i, j, a) times right (b, k, l) for all 2 <= a <= b, into rectangles. Pivots from
 /// `shallow` on are one each. Those before have few left columns, so they share their right columns: one
 /// rectangle of all of them for b >= shallow - 1, one for each b before.
 std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
   const int m = packing.variables();
-  const int shallow = getenv("SH") ? std::atoi(getenv("SH")) : m < 12 ? 2 : 6;
+  const int shallow = m < 12 ? 2 : 6;
   const auto lefts_before = [](int pivot) {  // left columns of smaller pivots, N(pivot, 3)
     return static_cast<std::uint32_t>(pivot * (pivot + 1) * (pivot + 2) / 6);
   };
@@ -110,14 +111,14 @@ void BlockKernel::accumulate(const RowBlock& block, double* workspace, double* s
 void BlockKernel::accumulate_by(variants::Accumulate variant, const RowBlock& block, double* workspace,
                                 double* sums, double* compensation) const noexcept {
   if (block.rows() == 0) return;
-  const variants::Plan plan{static_cast<std::size_t>(variables()),
-                            column_stride(block_rows_),
-                            factors_.data(),
-                            factors_.size(),
-                            left_offsets_.data(),
-                            row_starts_.data(),
-                            rectangles_.data(),
-                            rectangles_.size()};
+  const variants::Plan plan{.variables = static_cast<std::size_t>(variables()),
+                            .stride = column_stride(block_rows_),
+                            .factors = factors_.data(),
+                            .columns = factors_.size(),
+                            .left_offsets = left_offsets_.data(),
+                            .row_starts = row_starts_.data(),
+                            .rectangles = rectangles_.data(),
+                            .rectangle_count = rectangles_.size()};
   variant(plan, {block.rows(), block.values(), block.weighted() ? block.weights() : nullptr}, workspace,
           {sums, compensation});
 }

@@ -190,7 +190,7 @@ TEST_CASE("a row of integer weight is exactly that many rows, on integer data") 
 
 TEST_CASE("totals far beyond 2^53 stay exact: what a sum cannot hold, the compensation does") {
   std::mt19937 random(11);
-  std::uniform_int_distribution<int> digit(-120, 120);  // 64 * 120^6 < 2^53: exact inside a block
+  std::uniform_int_distribution<int> digit(-120, 120);  // 256 * 120^6 < 2^53: exact inside a block
   const int variables = 3;
   Rows rows;
   for (int r = 0; r < 200000; ++r) {
@@ -222,15 +222,17 @@ TEST_CASE("totals far beyond 2^53 stay exact: what a sum cannot hold, the compen
 TEST_CASE("small rows after huge ones are not lost") {
   // one block of 2^13 (sixth powers 2^78), then a thousand of 3/4: a plain sum would drop every one of them
   const int variables = 2;
+  const std::size_t length = BlockKernel(variables).block_rows();
   Rows rows;
-  rows.z.assign(64, {1.0, 8192.0});
-  rows.z.resize(64 + 64 * 1000, {1.0, 0.75});
+  rows.z.assign(length, {1.0, 8192.0});
+  rows.z.resize(length * 1001, {1.0, 0.75});
   rows.weights.assign(rows.z.size(), 1.0);
+  const auto n = static_cast<double>(length);
   const std::size_t p = Packing(variables).position({1, 1, 1, 1, 1, 1});
   for (const InstructionSet set : supported_sets()) {
     const Totals totals = run(BlockKernel(variables, set), rows);
-    CHECK(totals.sums[p] == std::ldexp(1.0, 84));
-    CHECK(totals.compensation[p] == 64000.0 * 729.0 / 4096.0);
+    CHECK(totals.sums[p] == n * std::ldexp(1.0, 78));
+    CHECK(totals.compensation[p] == 1000.0 * n * 729.0 / 4096.0);
   }
 }
 

@@ -17,8 +17,7 @@ namespace mixstream::variants {
 namespace {
 
 constexpr int width = MIXSTREAM_KERNEL_WIDTH;
-constexpr int step =
-    4 * width;  ///< rows of one turn of a loop; blocks are filled up with zeros to a multiple
+constexpr int step = 4 * width;  ///< rows of one turn of a loop; blocks are filled up to a multiple
 
 #if MIXSTREAM_KERNEL_WIDTH == 1
 using Lanes = double;

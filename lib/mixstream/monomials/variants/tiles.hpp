@@ -34,7 +34,8 @@ MIXSTREAM_INLINE void add_parts(const Lanes* parts, Totals totals, const std::si
     alignas(64) double values[count];
     Lanes padded[count];
     repeat<count>([&](auto i) MIXSTREAM_FLAT {
-      padded[i] = i < Rows * Columns ? parts[i < Rows * Columns ? i : 0] : Lanes{};
+      padded[i] = Lanes{};
+      if constexpr (i < Rows * Columns) padded[i] = parts[i];
     });
     repeat<count / width>([&](auto i)
                               MIXSTREAM_FLAT { store(values + i * width, sums_of(padded + i * width)); });
@@ -62,7 +63,14 @@ struct Table {
   std::size_t rows;     ///< a multiple of step; rows beyond the block's are zero
 };
 
-constexpr int wide = width > 4 ? width : 4;  ///< right columns of a main tile
+// A main tile: its sums and factors just fill the registers. Without a fused multiply-add the products need
+// one.
+#if MIXSTREAM_KERNEL_WIDTH >= 4 || defined(__aarch64__)
+constexpr int tall = 3;
+#else
+constexpr int tall = 2;
+#endif
+constexpr int wide = width > 4 ? width : 4;
 
 /// parts += left columns times right columns, for the rows of one vector. The smaller side stays in
 /// registers.
@@ -96,6 +104,8 @@ MIXSTREAM_INLINE void tile(const Plan& plan, const Table& table, std::size_t l, 
   repeat<Left>([&](auto i) MIXSTREAM_FLAT {
     left[i] = table.left + plan.left_offsets[l + i];
     starts[i] = plan.row_starts[l + i] + r;
+    __builtin_prefetch(totals.sums + starts[i], 1);  // wanted when the tile is done
+    __builtin_prefetch(totals.compensation + starts[i], 1);
     keep_pointer(left[i]);
   });
   repeat<Right>([&](auto j) MIXSTREAM_FLAT {
@@ -137,9 +147,10 @@ void strip(const Plan& plan, const Table& table, std::size_t l, std::size_t end,
 /// by.
 void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals totals) {
   std::size_t l = part.left_begin;
-  for (; l + 3 <= part.left_end; l += 3) {
-    for (std::size_t r = part.right_begin; r < part.right_end; r += wide)
-      tile<3, wide>(plan, table, l, r, totals);
+  for (; l + tall <= part.left_end; l += tall) {
+    for (std::size_t r = part.right_begin; r < part.right_end; r += wide) {
+      tile<tall, wide>(plan, table, l, r, totals);
+    }
   }
   for (; l < part.left_end; ++l) {
     std::size_t r = part.right_begin;
@@ -150,7 +161,7 @@ void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals t
 
 /// All totals of a rectangle.
 void multiply(const Plan& plan, const Table& table, const Rectangle& all, Totals totals) {
-  constexpr std::size_t cached = 24 * 1024 / sizeof(double);
+  constexpr std::size_t cached = 16 * 1024 / sizeof(double);  // half of a usual first-level cache
   const auto fitting = static_cast<std::uint32_t>(cached / plan.stride / wide * wide);
   const std::uint32_t panel_columns = fitting < wide ? wide : fitting;
   const std::uint32_t whole = all.right_begin + (all.right_end - all.right_begin) / wide * wide;

@@ -31,7 +31,7 @@ struct Plan {
   std::size_t columns;                ///< N(m, 3)
   const std::uint32_t* left_offsets;  ///< where the left column starts in the table
   const std::uint32_t* row_starts;
-  const Rectangle* rectangles;  ///< all of pivots 1, 2, ...; pivot 0 is the table's column sums
+  const Rectangle* rectangles;  ///< all of pivots 2, 3, ...; 0 and 1 are done while the table is built
   std::size_t rectangle_count;
 };
 
