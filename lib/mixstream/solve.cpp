@@ -339,7 +339,7 @@ class Solver {
         "do not trust these laws: {} speak{} against them (J/dof {:.2f}, p {:.2g}). The number of laws may "
         "be wrong, a "
         "feature missing, {}outliers large, or which law holds may depend on x.",
-        against, against.find(',') == std::string::npos ? "s" : "",
+        against, against.find(',') == std::string::npos && !against.ends_with('s') ? "s" : "",
         fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1)), fit.p_value,
         fit.noise == NoiseModel::shared ? "the noise unequal (--noise per-component), " : "");
   }

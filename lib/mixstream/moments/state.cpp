@@ -65,10 +65,11 @@ Outcome<std::uint64_t> bytes_needed(const StateSettings& settings) {
   const std::uint64_t bin = number * (tensors + (m + 1) * (block_rows + 8));
   const std::uint64_t sample = (settings.reservoir_rows + 1) * (d * number + entry);
   const std::uint64_t first_block = settings.pilot_rows * (d + 4) * number;
-  const std::uint64_t scratch =
-      number * (*monomial_count(m, 3) + *monomial_count(m, 2) + 2) * (block_rows + 8);
+  const std::uint64_t columns =
+      *monomial_count(m, 3);  // of the kernel's workspace, twice, and its sums and plan
+  const std::uint64_t scratch = number * ((2 * columns + 1) * (block_rows + 8) + 48 * columns);
   const std::uint64_t state =
-      pane_count(settings.memory) * (bin_count * bin + sample) + first_block + scratch;
+      pane_count(settings.memory) * (bin_count * bin + sample + sizeof(Pane)) + first_block + scratch;
   const std::uint64_t bytes = 2 * state;
   if (bytes > settings.memory_budget) {
     return Refusal{Reason::too_large,
