@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "../web/server.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/outcome.hpp"
-#include "mixstream/rows/feature_map.hpp"
+#include "payload/payload.hpp"
+#include "web/server.hpp"
 
 namespace mixstream {
 
@@ -41,16 +41,6 @@ struct MqttConfig {
   friend bool operator==(const MqttConfig&, const MqttConfig&) = default;
 };
 
-/// How a message's bytes become rows.
-struct PayloadConfig {
-  std::string format = "json";       ///< "json", "csv" or "f64"
-  std::vector<std::string> columns;  ///< csv and f64: what the numbers of a row are, in order
-  std::string sensor;                ///< deduplication: fields, each empty where there is none
-  std::string epoch;
-  std::string sequence;
-  friend bool operator==(const PayloadConfig&, const PayloadConfig&) = default;
-};
-
 /// When a stream is solved again. Everything off: only when asked.
 struct RefitConfig {
   double interval = 10.0;      ///< seconds between solves while rows come; 0: not by time
@@ -60,17 +50,14 @@ struct RefitConfig {
 };
 
 struct StreamConfig {
+  std::string text;                 ///< its table, to see whether another configuration changes it
   std::string name;                 ///< letters, digits, - and _
   std::string topic;                ///< MQTT filter; or
   std::string socket;               ///< "127.0.0.1:7070", "[::1]:7070" or "unix:/run/x.sock"; or
   bool standard_input = false;      ///< stdin; or
   std::vector<std::string> replay;  ///< files, once, each line a message
   bool public_socket = false;       ///< lets `socket` be other than loopback
-  PayloadConfig payload;
-  FeatureMap map;
-  std::string response;
-  std::string weight;  ///< field, or empty
-  std::string time;    ///< field, or empty
+  PayloadSettings payload;          ///< feature map and names of fields
   EstimatorSettings estimator;
   RefitConfig refit;
   double snapshot_interval = 60.0;         ///< seconds, while rows come
@@ -82,6 +69,7 @@ struct Config {
   std::string state_folder = "/var/lib/mixstream";
   LogConfig log;
   std::optional<WebSettings> http;  ///< nothing: no HTTP
+  std::string http_text;            ///< its table, to see whether another configuration changes it
   MqttConfig mqtt;
   std::vector<StreamConfig> streams;
 };

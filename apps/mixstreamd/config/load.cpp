@@ -111,43 +111,42 @@ void read_source(TableReader& in, StreamConfig& stream) {
 }
 
 void read_payload(TableReader& in, StreamConfig& stream) {
-  PayloadConfig& payload = stream.payload;
-  static const std::vector<std::string> formats{"json", "csv", "f64"};
-  if (const auto format = in.take_word("format", formats)) payload.format = formats[*format];
+  PayloadSettings& payload = stream.payload;
+  if (const auto format = in.take_word("format", {"json", "csv", "f64"}))
+    payload.format = static_cast<PayloadFormat>(*format);
   in.take("columns", payload.columns);
+  std::string delimiter(1, payload.delimiter);
+  in.take("delimiter", delimiter);
+  payload.delimiter = delimiter.empty() ? '\0' : delimiter[0];
+  if (delimiter.size() != 1) in.refuse("delimiter", "takes one character");
+  in.take("response", payload.response);
   in.take("sensor", payload.sensor);
   in.take("epoch", payload.epoch);
   in.take("sequence", payload.sequence);
-  if (payload.format != "json" && payload.columns.empty())
+  in.take("time", payload.time);
+  in.take("weight", payload.weight);
+  if (payload.format != PayloadFormat::json && payload.columns.empty())
     in.refuse("format", "needs columns: what the numbers of a row are, in order");
-  if (payload.sequence.empty() && !(payload.sensor + payload.epoch).empty())
-    in.refuse("sequence", "is needed where sensor or epoch is given: a row is known by all three");
 }
 
 void read_model(TableReader& in, StreamConfig& stream) {
   std::string features;
   in.take("features", features);
-  in.take("response", stream.response);
-  in.take("weight", stream.weight);
-  in.take("time", stream.time);
-  if (stream.response.empty()) in.refuse("response", "is needed: the field that holds y");
   const std::vector<std::string>& columns = stream.payload.columns;
   Outcome<FeatureMap> map = columns.empty() ? FeatureMap::parse(features) : FeatureMap::parse(features, columns);
   if (!map) {
     in.refuse("features", features.empty() ? "is needed, such as \"1,t,t^2\"" : map.refusal().text);
     return;
   }
-  stream.map = std::move(map).value();
-  for (const std::string& field : {stream.response, stream.weight, stream.time, stream.payload.sequence}) {
-    if (field.empty() || columns.empty() || std::ranges::find(columns, field) != columns.end()) continue;
-    const std::string near = nearest_name(field, columns);
-    in.refuse("columns", fmt::format("has no '{}'{}", field, near.empty() ? "" : "; did you mean '" + near + "'?"));
-  }
+  if (!columns.empty()) map = FeatureMap::parse(features);  // its columns are those that it uses
+  stream.payload.map = std::move(map).value();
+  const Outcome<PayloadParser> parser = PayloadParser::create(stream.payload);
+  if (!parser) in.refuse("columns", parser.refusal().text);
   StateSettings& state = stream.estimator.state;
-  state.layout = {static_cast<int>(stream.map.feature_count()), stream.map.constant_feature()};
-  state.feature_map = stream.map.text();
-  state.response = stream.response;
-  stream.estimator.solve.feature_names = stream.map.names();
+  state.layout = {static_cast<int>(stream.payload.map.feature_count()), stream.payload.map.constant_feature()};
+  state.feature_map = stream.payload.map.text();
+  state.response = stream.payload.response;
+  stream.estimator.solve.feature_names = stream.payload.map.names();
 }
 
 void read_memory(TableReader& in, StreamConfig& stream) {
@@ -168,8 +167,6 @@ void read_memory(TableReader& in, StreamConfig& stream) {
   memory.kind = seconds ? Memory::Kind::half_life_seconds : Memory::Kind::half_life_rows;
   memory.length = seconds ? *seconds : static_cast<double>(rows.value_or(0));
   if (!(memory.length > 0.0)) in.refuse("half_life", "takes rows, such as 50000, or a time, such as \"10m\"");
-  if (seconds && stream.time.empty())
-    in.refuse("half_life", "in time needs `time`: the field with the row's own clock, in seconds");
 }
 
 void read_solve(TableReader& in, StreamConfig& stream) {
@@ -214,6 +211,12 @@ void read_limits(TableReader& in, StreamConfig& stream) {
   stream.estimator.state.memory_budget = memory << 20;
 }
 
+std::string text_of(const toml::table& table) {
+  std::ostringstream text;
+  text << table;
+  return text.str();
+}
+
 bool is_name(const std::string& name) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -224,6 +227,7 @@ bool is_name(const std::string& name) {
 StreamConfig read_stream(const toml::table& table, TableReader& outside, const std::string& path) {
   TableReader in(table, path, "[[stream]]");
   StreamConfig stream;
+  stream.text = text_of(table);
   in.take("name", stream.name);
   if (!is_name(stream.name)) in.refuse("name", "is needed: 1 to 64 letters, digits, - and _");
   read_source(in, stream);
@@ -234,7 +238,7 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   read_limits(in, stream);
   Verdict verdict = in.verdict();
   if (verdict) {
-    const Verdict solvable = check(stream.estimator.solve, stream.map.feature_count());
+    const Verdict solvable = check(stream.estimator.solve, stream.payload.map.feature_count());
     const Outcome<std::uint64_t> bytes = bytes_needed(stream.estimator.state);
     if (!solvable) in.refuse("k", solvable.refusal().text);
     if (!bytes) in.refuse("features", bytes.refusal().text);
@@ -302,7 +306,10 @@ Outcome<Config> parse_config(const std::string& text, const std::string& path) {
   in.take("state_folder", config.state_folder);
   if (config.state_folder.empty()) in.refuse("state_folder", "must not be empty");
   if (const toml::table* log = in.take_table("log")) config.log = read_log(*log, in, path);
-  if (const toml::table* http = in.take_table("http")) config.http = read_http(*http, in, path);
+  if (const toml::table* http = in.take_table("http")) {
+    config.http = read_http(*http, in, path);
+    config.http_text = text_of(*http);
+  }
   if (const toml::table* mqtt = in.take_table("mqtt")) config.mqtt = read_mqtt(*mqtt, in, path);
   for (const toml::table* stream : in.take_tables("stream"))
     config.streams.push_back(read_stream(*stream, in, path));

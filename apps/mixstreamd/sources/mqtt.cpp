@@ -67,6 +67,7 @@ class MqttClient::Core {
   void on_connect(int code, int flags);
   void on_disconnect(int code);
   void on_message(const mosquitto_message& message);
+  void set_inside(bool inside);
 
   MqttConfig config_;
   std::vector<Subscription> subscriptions_;
@@ -78,6 +79,7 @@ class MqttClient::Core {
   std::condition_variable stuck_;
   std::string words_ = "not connected yet";
   bool connected_ = false;
+  bool is_inside_ = false;  // a callback
   bool is_stuck_ = false;                 // a message could not be stored, and must not be acknowledged
   Clock::time_point last_sign_ = Clock::now();  // of life: when it was last connected, or begun
 };
@@ -212,6 +214,7 @@ void MqttClient::Core::on_disconnect(int code) {
 }
 
 void MqttClient::Core::on_message(const mosquitto_message& message) {
+  set_inside(true);
   const std::string_view payload{static_cast<const char*>(message.payload),
                                  static_cast<std::size_t>(message.payloadlen)};
   for (const Subscription& subscription : subscriptions_) {
@@ -223,6 +226,13 @@ void MqttClient::Core::on_message(const mosquitto_message& message) {
     stuck_.notify_all();
     for (;;) stuck_.wait(lock);  // to return would acknowledge it: only the end of the process leaves here
   }
+  set_inside(false);
+}
+
+void MqttClient::Core::set_inside(bool inside) {
+  const std::lock_guard lock(mutex_);
+  is_inside_ = inside;
+  stuck_.notify_all();
 }
 
 bool MqttClient::Core::publish(const std::string& topic, const std::string& payload, bool retain) {
@@ -258,7 +268,8 @@ bool MqttClient::Core::stop() {
   publish("status", R"({"status":"offline"})", true);
   mosquitto_disconnect(client_);
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    stuck_.wait(lock, [this] { return !is_inside_ || is_stuck_; });
     if (is_stuck_) return false;
   }
   mosquitto_loop_stop(client_, false);

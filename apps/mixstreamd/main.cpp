@@ -1,0 +1,123 @@
+// mixstreamd: only wires words and signals to the daemon.
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "config/config.hpp"
+#include "daemon.hpp"
+#include "exit_codes.hpp"
+#include "log.hpp"
+#include "notify.hpp"
+
+using namespace mixstream;
+
+namespace {
+
+struct Words {
+  std::string config = "/etc/mixstream/mixstreamd.toml";
+  bool check_config = false;
+  bool exit_when_done = false;
+};
+
+/// Signals come to the main thread alone, as bytes of this descriptor. Call before any thread begins.
+int watch_signals() {
+  ::sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::sigaddset(&signals, number);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/// The next signal, or 0 after a while without one.
+int next_signal(int descriptor) {
+  ::pollfd entry{descriptor, POLLIN, 0};
+  ::poll(&entry, 1, 100);
+  ::signalfd_siginfo info{};
+  return ::read(descriptor, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+}
+
+int complain(const Refusal& refusal) {
+  log(LogLevel::error, refusal.text);
+  notify_manager("STATUS=" + refusal.text);
+  return refusal.reason == Reason::input_output ? exit_failed : exit_refused;
+}
+
+void reload(Daemon& daemon, const std::string& path) {
+  notify_reloading();
+  Outcome<Config> config = load_config(path);
+  const Verdict verdict = config ? daemon.reload(std::move(config).value()) : Verdict(config.refusal());
+  if (verdict) {
+    log(LogLevel::info, "the new configuration is in force");
+  } else {
+    daemon.note_failed_reload();
+    log(LogLevel::error, "the old configuration stays: " + verdict.refusal().text);
+  }
+  notify_manager("READY=1");
+}
+
+/// Saving has ten seconds; what hangs then would hang for ever, and the journal holds everything anyway.
+int end(Daemon& daemon) {
+  notify_manager("STOPPING=1");
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::seconds(9));
+    log(LogLevel::error, "something hangs; leaving without a last snapshot, the journal has all rows");
+    std::_Exit(exit_failed);
+  }).detach();
+  const bool saved = daemon.stop();
+  log(saved ? LogLevel::info : LogLevel::error, saved ? "all saved, ending" : "ending without having saved all");
+  std::_Exit(saved ? exit_stopped : exit_failed);  // what still hangs is not waited for
+}
+
+int run(Daemon& daemon, const Words& words, int signals) {
+  for (;;) {
+    switch (next_signal(signals)) {
+      case SIGTERM:
+      case SIGINT: return end(daemon);
+      case SIGHUP: reload(daemon, words.config); break;
+      case SIGUSR1: daemon.refit_all(); break;
+      default: break;
+    }
+    if (daemon.is_broken()) return end(daemon);
+    daemon.tick();
+    if (words.exit_when_done && daemon.is_done()) return end(daemon);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  CLI::App app("Keeps fitting the hidden linear laws of sensor streams, and says when they change.\n");
+  Words words;
+  app.set_version_flag("--version", "mixstreamd " MIXSTREAM_VERSION);
+  app.add_option("-c,--config", words.config, "Configuration file; default: /etc/mixstream/mixstreamd.toml");
+  app.add_flag("--check-config", words.check_config, "Read the configuration, say what is wrong with it, and end");
+  app.add_flag("--exit-when-done", words.exit_when_done,
+               "End when every source has (stdin and replays do), with all rows solved and saved");
+  app.footer("Signals: TERM ends, HUP reads the configuration again, USR1 solves now. See mixstreamd(8).");
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : exit_usage;
+  }
+  Outcome<Config> config = load_config(words.config);
+  if (!config) return complain(config.refusal());
+  set_log(config.value().log);
+  if (words.check_config) {
+    fmt::print("{}: {} streams, all sound\n", words.config, config.value().streams.size());
+    return 0;
+  }
+  const int signals = watch_signals();
+  Outcome<std::unique_ptr<Daemon>> daemon = Daemon::start(std::move(config).value());
+  if (!daemon) return complain(daemon.refusal());
+  notify_manager("READY=1");
+  return run(*daemon.value(), words, signals);
+}
