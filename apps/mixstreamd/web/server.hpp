@@ -45,9 +45,9 @@ class WebServer {
   const std::string& url() const noexcept;  ///< "http://127.0.0.1:8471/", for the log
 
  private:
-  class Loop;
-  explicit WebServer(std::unique_ptr<Loop> loop);
-  std::unique_ptr<Loop> loop_;
+  class Running;
+  explicit WebServer(std::unique_ptr<Running> running);
+  std::unique_ptr<Running> running_;
 };
 
 }  // namespace mixstream
