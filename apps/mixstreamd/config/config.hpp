@@ -75,13 +75,10 @@ struct Config {
 };
 
 /// Reads and checks a file. A refusal names the file, the line and, for unknown keys, the nearest known one.
-/// Opens nothing but the file itself; secrets are read when they are used (read_secret).
+/// Opens nothing but the file itself; secrets are read when they are used (secret_file.hpp).
 Outcome<Config> load_config(const std::string& path);
 /// The same from a text; `path` only names it.
 Outcome<Config> parse_config(const std::string& text, const std::string& path);
-
-/// A secret's first line. Refuses files that anyone but their owner may read, larger than 4 KiB, or empty.
-Outcome<std::string> read_secret(const std::string& path);
 
 /// The address a line socket listens at.
 struct SocketAddress {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "../log.hpp"
+#include "../secret_file.hpp"
 
 namespace mixstream {
 namespace {
@@ -92,7 +93,7 @@ Verdict MqttClient::Core::set_up() {
   if (!config_.username.empty()) {
     std::string password;
     if (!config_.password_file.empty()) {
-      const Outcome<std::string> secret = read_secret(config_.password_file);
+      const Outcome<std::string> secret = read_secret_file(config_.password_file);
       if (!secret) return secret.refusal();
       password = secret.value();
     }
@@ -116,8 +117,7 @@ Verdict MqttClient::Core::set_up() {
 
 Verdict MqttClient::Core::set_up_tls() {
   if (!config_.key_file.empty()) {
-    const Outcome<std::string> key = read_secret(config_.key_file);
-    if (!key) return key.refusal();
+    if (const Verdict verdict = check_secret_file(config_.key_file); !verdict) return verdict;
   }
   const auto given = [](const std::string& path) { return path.empty() ? nullptr : path.c_str(); };
   const char* folder = config_.ca_file.empty() ? "/etc/ssl/certs" : nullptr;
