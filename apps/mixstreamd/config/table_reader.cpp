@@ -1,7 +1,6 @@
 #include "table_reader.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -116,7 +115,9 @@ std::optional<std::size_t> TableReader::take_word(const char* key, const std::ve
   const auto text = node->value_exact<std::string>();
   const auto found = text ? std::ranges::find(words, *text) : words.end();
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  refuse(key, fmt::format("takes one of \"{}\"", fmt::join(words, "\", \"")));
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "\"" : ", \"") + word + "\"";
+  refuse(key, "takes one of " + list);
   return std::nullopt;
 }
 
