@@ -72,8 +72,13 @@ Verdict check_cover(const std::string& folder, const FoundJournal& journal, Gene
   if (first <= from) return std::monostate{};
   std::string why = "the journal begins at record " + std::to_string(first) + ", and record " +
                     std::to_string(from) + " is needed";
-  if (journal.broken_before) why += "; " + journal.broken_before->text;
-  if (generations.refusal()) why += "; " + generations.refusal()->text;
+  bool unreadable = false;  // by the disk's fault: another try may find everything sound
+  for (const std::optional<Refusal>& refusal : {journal.broken_before, generations.refusal()}) {
+    if (!refusal) continue;
+    why += "; " + refusal->text;
+    unreadable = unreadable || refusal->reason == Reason::input_output;
+  }
+  if (unreadable) return Refusal{Reason::input_output, "'" + folder + "': " + why};
   return incomplete(folder, why);
 }
 
