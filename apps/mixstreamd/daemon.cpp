@@ -10,6 +10,7 @@
 #include "notify.hpp"
 #include "sources/files.hpp"
 #include "sources/line_socket.hpp"
+#include "store/files.hpp"
 
 namespace mixstream {
 namespace {
@@ -58,6 +59,7 @@ Outcome<std::unique_ptr<Daemon>> Daemon::start(Config config) {
 
 /// The configuration's streams; those of `kept` are not opened but taken as they are.
 Verdict Daemon::open_streams(const Config& config, Streams kept) {
+  if (Verdict made = make_folder(config.state_folder); !made) return made;
   Streams opened;
   for (const StreamConfig& wanted : config.streams) {
     const auto same = std::ranges::find_if(

@@ -1,10 +1,11 @@
 // mixstreamd: only wires words and signals to the daemon.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -27,22 +28,32 @@ struct Words {
   bool exit_when_done = false;
 };
 
-/// Signals come to the main thread alone, as bytes of this descriptor. Call before any thread begins.
-int watch_signals() {
-  ::sigset_t signals;
-  ::sigemptyset(&signals);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::sigaddset(&signals, number);
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+int signal_pipe[2] = {-1, -1};
+
+extern "C" void on_signal(int number) {
+  const int error = errno;
+  const char byte = static_cast<char>(number);
+  [[maybe_unused]] const auto written = ::write(signal_pipe[1], &byte, 1);
+  errno = error;
+}
+
+/// Signals become bytes of a pipe. (Not signalfd: libraries begin threads before main, which do not block them.)
+void watch_signals() {
+  if (::pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return;
+  struct ::sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::sigaction(number, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a refusal like a full disk
 }
 
 /// The next signal, or 0 after a while without one.
-int next_signal(int descriptor) {
-  ::pollfd entry{descriptor, POLLIN, 0};
+int next_signal() {
+  ::pollfd entry{signal_pipe[0], POLLIN, 0};
   ::poll(&entry, 1, 100);
-  ::signalfd_siginfo info{};
-  return ::read(descriptor, &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+  char number = 0;
+  return ::read(signal_pipe[0], &number, 1) == 1 ? number : 0;
 }
 
 int complain(const Refusal& refusal) {
@@ -77,9 +88,9 @@ int end(Daemon& daemon) {
   std::_Exit(saved ? exit_stopped : exit_failed);  // what still hangs is not waited for
 }
 
-int run(Daemon& daemon, const Words& words, int signals) {
+int run(Daemon& daemon, const Words& words) {
   for (;;) {
-    switch (next_signal(signals)) {
+    switch (next_signal()) {
       case SIGTERM:
       case SIGINT: return end(daemon);
       case SIGHUP: reload(daemon, words.config); break;
@@ -115,9 +126,9 @@ int main(int count, char** arguments) {
     fmt::print("{}: {} streams, all sound\n", words.config, config.value().streams.size());
     return 0;
   }
-  const int signals = watch_signals();
+  watch_signals();
   Outcome<std::unique_ptr<Daemon>> daemon = Daemon::start(std::move(config).value());
   if (!daemon) return complain(daemon.refusal());
   notify_manager("READY=1");
-  return run(*daemon.value(), words, signals);
+  return run(*daemon.value(), words);
 }

@@ -1,32 +1,15 @@
 #include "fold.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace mixstream {
 namespace {
 
-constexpr std::uint32_t estimator_section = 1;
-constexpr std::uint32_t deduplication_section = 2;
-constexpr std::uint32_t counts_section = 3;
-constexpr std::size_t most_sensors = 10000;
-
-std::uint64_t hash_of(std::string_view text) {
-  return XXH3_64bits(text.data(), text.size());
-}
-
-Refusal refuse(const std::string& text) {
-  return {Reason::bad_snapshot, text};
-}
-
-const Section* section_of(const std::vector<Section>& sections, std::uint32_t type) {
-  for (const Section& section : sections) {
-    if (section.type == type) return &section;
-  }
-  return nullptr;
-}
+constexpr std::uint32_t taken_part = first_guest_type;
 
 std::string words_of(const Memory& memory) {
   switch (memory.kind) {
@@ -55,163 +38,98 @@ Verdict compare(const StateSettings& state, const StateSettings& wanted) {
   return std::monostate{};
 }
 
-Bytes encode_counts(const FoldState& state) {
-  ByteWriter out;
-  for (const std::uint64_t count : {state.rows_in, state.duplicate, state.set_aside}) out.put(count);
-  out.put(static_cast<std::uint64_t>(state.taken.size()));
-  for (const auto& [file, offset] : state.taken) {
-    out.put_text(file);
-    out.put(offset);
-  }
-  return std::move(out).take();
+StreamStateSettings settings_of(const StreamConfig& config) {
+  return {.estimator = config.estimator, .payload = config.payload};
 }
 
-bool decode_counts(const Bytes& bytes, FoldState& state) {
-  ByteReader in(bytes);
-  for (std::uint64_t* count : {&state.rows_in, &state.duplicate, &state.set_aside})
-    *count = in.take<std::uint64_t>();
-  const auto files = in.take<std::uint64_t>();
-  for (std::uint64_t i = 0; in.ok() && i < files; ++i) {
-    std::string file = in.take_text();
-    state.taken[std::move(file)] = in.take<std::uint64_t>();
-  }
-  return in.ok() && in.at_end();
-}
-
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+bool is_by_line(const StreamConfig& config) {
+  return config.topic.empty() && config.payload.format == PayloadFormat::json;
 }
 
 }  // namespace
-
-std::vector<Section> FoldState::sections() const {
-  return {{estimator_section, estimator.encode()},
-          {deduplication_section, seen.encode()},
-          {counts_section, encode_counts(*this)}};
-}
-
-Outcome<FoldState> FoldState::restore(const std::vector<Section>& sections, const StreamConfig& config) {
-  const Section* model = section_of(sections, estimator_section);
-  const Section* seen = section_of(sections, deduplication_section);
-  const Section* counts = section_of(sections, counts_section);
-  if (model == nullptr || seen == nullptr || counts == nullptr) return refuse("the snapshot lacks a section");
-  Outcome<Estimator> estimator = Estimator::decode(model->bytes, config.estimator);
-  if (!estimator) return estimator.refusal();
-  if (const Verdict verdict = compare(estimator.value().state().settings(), config.estimator.state); !verdict)
-    return verdict.refusal();
-  Outcome<Deduplication> numbers = Deduplication::decode(seen->bytes, most_sensors);
-  if (!numbers) return numbers.refusal();
-  FoldState state{std::move(estimator).value(), std::move(numbers).value()};
-  if (!decode_counts(counts->bytes, state)) return refuse("the snapshot's counts are damaged");
-  return state;
-}
 
 std::string replay_source(std::string_view file, std::uint64_t offset) {
   return fmt::format("{}@{}", file, offset);
 }
 
 std::uint64_t fingerprint_of(const StreamConfig& config) {
-  const PayloadSettings& payload = config.payload;
-  std::string text = fmt::format("{}\n{}\n{}\n{}\n", static_cast<int>(payload.format), payload.map.text(),
-                                 payload.response, payload.delimiter);
-  for (const std::string& field : {payload.sensor, payload.epoch, payload.sequence, payload.time, payload.weight})
-    text += field + "\n";
-  for (const std::string& column : payload.columns) text += column + "\n";
-  text += config.topic.empty() ? "lines" : "messages";
-  return hash_of(text);
+  return fingerprint(settings_of(config)) + static_cast<std::uint64_t>(is_by_line(config));
 }
 
-Fold::Fold(const StreamConfig& config, PayloadParser parser, FoldState state)
-    : parser_(std::move(parser)),
-      state_(std::move(state)),
-      by_line_(config.topic.empty() && config.payload.format == PayloadFormat::json),
-      replayed_(!config.replay.empty()) {}
+Fold::Fold(const StreamConfig& config, StreamState state)
+    : state_(std::move(state)), by_line_(is_by_line(config)), replayed_(!config.replay.empty()) {}
 
 Outcome<Fold> Fold::create(const StreamConfig& config) {
-  Outcome<Estimator> estimator = Estimator::create(config.estimator);
-  if (!estimator) return estimator.refusal();
-  estimator.value().state().begin_source(hash_of(config.name));
-  Outcome<PayloadParser> parser = PayloadParser::create(config.payload);
-  if (!parser) return parser.refusal();
-  return Fold(config, std::move(parser).value(), {std::move(estimator).value()});
+  Outcome<StreamState> state = StreamState::create(settings_of(config));
+  if (!state) return state.refusal();
+  return Fold(config, std::move(state).value());
 }
 
 Outcome<Fold> Fold::restore(const std::vector<Section>& sections, const StreamConfig& config) {
-  Outcome<FoldState> state = FoldState::restore(sections, config);
+  Outcome<StreamState> state = StreamState::restore(sections, settings_of(config));
   if (!state) return state.refusal();
-  Outcome<PayloadParser> parser = PayloadParser::create(config.payload);
-  if (!parser) return parser.refusal();
-  return Fold(config, std::move(parser).value(), std::move(state).value());
+  const StateSettings& settings = state.value().estimator().state().settings();
+  if (const Verdict verdict = compare(settings, config.estimator.state); !verdict) return verdict.refusal();
+  Fold fold(config, std::move(state).value());
+  const auto taken = std::ranges::find(sections, taken_part, &Section::type);
+  if (taken != sections.end() && !fold.read_taken(taken->bytes))
+    return Refusal{Reason::bad_snapshot, "the snapshot is damaged: how far files were replayed"};
+  return fold;
+}
+
+std::vector<Section> Fold::sections() const {
+  std::vector<Section> sections = state_.sections();
+  ByteWriter out;
+  out.put(static_cast<std::uint64_t>(taken_.size()));
+  for (const auto& [file, offset] : taken_) {
+    out.put_text(file);
+    out.put(offset);
+  }
+  sections.push_back({taken_part, std::move(out).take()});
+  return sections;
+}
+
+bool Fold::read_taken(const Bytes& bytes) {
+  ByteReader in(bytes);
+  const auto files = in.take<std::uint64_t>();
+  for (std::uint64_t i = 0; in.ok() && i < files; ++i) {
+    std::string file = in.take_text();
+    taken_[std::move(file)] = in.take<std::uint64_t>();
+  }
+  return in.ok() && in.at_end();
+}
+
+std::uint64_t Fold::taken_of(const std::string& file) const {
+  const auto found = taken_.find(file);
+  return found == taken_.end() ? 0 : found->second;
 }
 
 void Fold::take(const Message& message) {
-  std::string_view source = message.source;
+  Message part = message;
   if (replayed_) {
-    const std::size_t at = source.rfind('@');
+    const std::size_t at = message.source.rfind('@');
     std::uint64_t offset = 0;
-    std::from_chars(source.data() + at + 1, source.data() + source.size(), offset);
-    source = source.substr(0, at);
-    state_.taken[std::string(source)] = offset;
+    std::from_chars(message.source.data() + at + 1, message.source.data() + message.source.size(), offset);
+    part.source = message.source.substr(0, at);
+    taken_[std::string(part.source)] = offset;
   }
-  std::string_view payload = text_of(message.payload);
   if (!by_line_) {
-    take_rows(payload, message.arrival, source);
+    if (!part.payload.empty()) state_.apply(part);
     return;
   }
-  while (!payload.empty()) {
-    const std::size_t newline = payload.find('\n');
-    const std::string_view line = payload.substr(0, newline);
-    if (line.find_first_not_of(" \t\r") != std::string_view::npos) take_rows(line, message.arrival, source);
-    payload.remove_prefix(newline == std::string_view::npos ? payload.size() : newline + 1);
+  std::string_view text(reinterpret_cast<const char*>(message.payload.data()), message.payload.size());
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    part.payload = std::as_bytes(std::span(line));
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) state_.apply(part);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
-}
-
-void Fold::take_rows(std::string_view payload, double arrival, std::string_view source) {
-  for (const PayloadRow& row : parser_.parse(std::as_bytes(std::span(payload)), arrival)) take_row(row, source);
-}
-
-void Fold::take_row(const PayloadRow& row, std::string_view source) {
-  ++state_.rows_in;
-  if (row.numbered && !is_fresh(row, source)) return;
-  if (row.fault == PayloadFault::none)
-    state_.estimator.absorb(row.row);  // a row that it refuses, it counts
-  else
-    state_.estimator.count_refused(name_of(row.fault));
-}
-
-bool Fold::is_fresh(const PayloadRow& row, std::string_view source) {
-  const std::string_view sensor = row.sensor.empty() ? source : row.sensor;
-  const SequenceVerdict verdict = state_.seen.take(sensor, row.epoch, row.sequence);
-  switch (verdict) {
-    case SequenceVerdict::fresh: return true;
-    case SequenceVerdict::duplicate: ++state_.duplicate; break;
-    case SequenceVerdict::too_old:
-    case SequenceVerdict::old_epoch: ++state_.set_aside; break;
-    case SequenceVerdict::too_many_sensors: state_.estimator.count_refused(name_of(verdict)); break;
-  }
-  return false;
-}
-
-void Fold::take(const Rejection& rejection) {
-  ++state_.rows_in;
-  state_.estimator.count_refused(rejection.reason);
-}
-
-Verdict Fold::take(const Feedback& feedback) {
-  const Outcome<FitFeedback> decoded = FitFeedback::decode(feedback.bytes);
-  if (!decoded) return decoded.refusal();
-  return state_.estimator.take(decoded.value());
 }
 
 Verdict Fold::take(const Record& record) {
-  if (const auto message = message_in(record))
-    take(*message);
-  else if (const auto rejection = rejection_in(record))
-    take(*rejection);
-  else if (const auto feedback = feedback_in(record))
-    static_cast<void>(take(*feedback));  // of a model that the configuration no longer asks for
-  else
-    return refuse(fmt::format("record {} of the journal is of an unknown kind", record.number));
+  const std::optional<Message> message = message_in(record);
+  if (!message) return state_.apply(record);
+  take(*message);
   return std::monostate{};
 }
 

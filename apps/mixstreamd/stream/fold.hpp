@@ -1,5 +1,5 @@
-// What the records of a journal make of a stream: nothing else does. Folding the same records in the same order gives
-// the same state, bit for bit; a restart relies on it.
+// The records of a journal folded into a stream's state, with what only the daemon knows: that lines are messages of
+// their own, and how far replayed files were taken in.
 #pragma once
 
 #include <cstdint>
@@ -7,58 +7,40 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "../config/config.hpp"
-#include "mixstream/estimator.hpp"
-#include "payload/payload.hpp"
-#include "store/deduplication.hpp"
-#include "store/record.hpp"
+#include "store/stream_state.hpp"
 
 namespace mixstream {
 
-/// All that is kept: copy it at a row boundary to solve or save it elsewhere.
-struct FoldState {
-  Estimator estimator;
-  Deduplication seen{};
-  std::uint64_t rows_in = 0;
-  std::uint64_t duplicate = 0;
-  std::uint64_t set_aside = 0;  ///< too old for anyone to know whether they are duplicates
-  std::map<std::string, std::uint64_t, std::less<>> taken{};  ///< of replayed files: bytes
-
-  /// For a snapshot.
-  std::vector<Section> sections() const;
-  /// Refuses damage, and the state of another model than the configuration's, saying what differs.
-  static Outcome<FoldState> restore(const std::vector<Section>& sections, const StreamConfig& config);
-};
-
-/// One thread at a time.
+/// One thread at a time. The same records in the same order make the same fold, bit for bit.
 class Fold {
  public:
   static Outcome<Fold> create(const StreamConfig& config);
+  /// Refuses damage, and the state of another model than the configuration's, saying what differs.
   static Outcome<Fold> restore(const std::vector<Section>& sections, const StreamConfig& config);
 
   void take(const Message& message);
-  void take(const Rejection& rejection);
-  /// Refuses feedback of another model; then nothing changes.
-  Verdict take(const Feedback& feedback);
+  void take(const Rejection& rejection) { state_.apply(rejection); }
+  Verdict take(const Feedback& feedback) { return state_.apply(feedback); }
   /// Any of these, read back from a journal.
   Verdict take(const Record& record);
 
-  const FoldState& state() const noexcept { return state_; }
-  const Estimator& estimator() const noexcept { return state_.estimator; }
+  const StreamState& state() const noexcept { return state_; }
+  const Estimator& estimator() const noexcept { return state_.estimator(); }
+  /// Bytes of a replayed file.
+  std::uint64_t taken_of(const std::string& file) const;
+  std::vector<Section> sections() const;  ///< for a snapshot
 
  private:
-  Fold(const StreamConfig& config, PayloadParser parser, FoldState state);
-  void take_rows(std::string_view payload, double arrival, std::string_view source);
-  void take_row(const PayloadRow& row, std::string_view source);
-  bool is_fresh(const PayloadRow& row, std::string_view source);
+  Fold(const StreamConfig& config, StreamState state);
+  bool read_taken(const Bytes& bytes);
 
-  PayloadParser parser_;
-  FoldState state_;
-  bool by_line_;    // each line is a message of its own
-  bool replayed_;   // the source of a message ends with its offset
+  StreamState state_;
+  std::map<std::string, std::uint64_t, std::less<>> taken_;
+  bool by_line_;   // each line is a message of its own
+  bool replayed_;  // the source of a message ends with its offset
 };
 
 /// What a message of a replay is journalled as: its file and the offset behind it.

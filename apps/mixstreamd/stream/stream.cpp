@@ -122,22 +122,20 @@ void Stream::give_up() {
 
 std::uint64_t Stream::taken_of(const std::string& file) const {
   const std::lock_guard lock(rows_mutex_);
-  const auto found = fold_.state().taken.find(file);
-  return found == fold_.state().taken.end() ? 0 : found->second;
+  return fold_.taken_of(file);
 }
 
 /// Copies what the view shows. `now`: when a message came; nothing: at the start.
 void Stream::note_rows(std::optional<WallTime> now) {
-  const FoldState& state = fold_.state();
-  const Estimator& estimator = state.estimator;
+  const FoldCounts& folded = fold_.state().counts();
+  const Estimator& estimator = fold_.estimator();
   const std::lock_guard lock(view_mutex_);
   RowCounts& counts = figures_.counts;
-  counts.in = state.rows_in;
-  counts.folded = estimator.state().row_count();
-  counts.duplicate = state.duplicate;
-  counts.set_aside = state.set_aside;
-  counts.gaps = state.seen.gaps();
-  if (counts.in != counts.folded + counts.duplicate + counts.set_aside + counts.refused_total())
+  counts.in = folded.rows;
+  counts.folded = folded.folded;
+  counts.duplicate = folded.duplicate;
+  counts.gaps = fold_.state().sensors().gaps();
+  if (counts.refused_total() != folded.refused)
     counts.refused = estimator.refused();  // it allocates, so only when there are new ones
   figures_.row = counts.folded;
   figures_.inside_since.reset();
@@ -161,12 +159,10 @@ bool Stream::snapshot_is_due() const {
 
 Verdict Stream::snapshot() {
   std::unique_lock rows(rows_mutex_);
-  const FoldState copy = fold_.state();
-  PendingSnapshot pending = store_->begin_snapshot({});
+  const PendingSnapshot pending = store_->begin_snapshot(fold_.sections());
   const std::uint64_t records = record_count_;
   rows.unlock();
   last_snapshot_ = Clock::now().time_since_epoch().count();
-  pending.sections = copy.sections();
   const Verdict verdict = store_->write_snapshot(pending);
   const std::lock_guard lock(view_mutex_);
   snapshot_trouble_ = verdict ? "" : verdict.refusal().text;
