@@ -193,27 +193,30 @@ class Watching(unittest.TestCase):
 
 
 def screenshots(folder):
-    """The page as people see it, before and after a change of regime."""
+    """The page as people see it, some time after a change of regime; two of them are in docs/images."""
     folder.mkdir(parents=True, exist_ok=True)
     with browser.Browser() as chromium, Fake(PROGRAM, "--rows-per-second", 6000) as fake:
-        def shoot(name, stream, scheme="light", phone=False, whole=True):
+        def shoot(name, stream, scheme="light", size=(1200, 900), whole=True):
             chromium.prefer(scheme)
-            chromium.size(*((390, 844) if phone else (1200, 900)), phone=phone)
+            chromium.size(*size, phone=size[0] < 500)
+            chromium.open("about:blank")
             chromium.open(fake.url + f"#stream={stream}")
-            time.sleep(4)
-            chromium.screenshot(folder / f"{name}.png", whole)
-        shoot("before", "pump")
+            time.sleep(5)
+            chromium.screenshot(folder / name, whole)
+        shoot("before.png", "pump")
         fake.say("change")
-        time.sleep(12)
-        shoot("alarm-light", "pump")
-        shoot("alarm-dark", "pump", "dark")
-        shoot("alarm-phone", "pump", "light", True)
-        shoot("valve-dark-phone", "valve", "dark", True)
-        shoot("valve", "valve")
+        time.sleep(3)
+        shoot("moment-later.png", "pump", whole=False)
+        time.sleep(8)
+        shoot("live-light.jpg", "pump", size=(1200, 2480), whole=False)
+        shoot("live-dark.jpg", "pump", "dark", size=(1200, 2480), whole=False)
+        shoot("whole.png", "pump")
+        shoot("live-phone.jpg", "pump", size=(390, 1500), whole=False)
+        shoot("other-phone.png", "valve", "dark", size=(390, 844))
         fake.say("ill")
         fake.say("stale")
-        shoot("boiler", "boiler")
-        shoot("stale", "pump", whole=False)
+        shoot("ill.png", "boiler")
+        shoot("stale-phone.png", "pump", size=(390, 844), whole=False)
 
 
 if browser.missing():

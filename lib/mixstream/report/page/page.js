@@ -17,7 +17,7 @@ const mixstreamPage = (() => {
   const grouped = (number) => Math.round(number).toLocaleString("en-US");
   const minus = (text) => text.replace("-", "\u2212");
   const brief = (value) => plain(Number(value.toPrecision(value >= 100 ? 3 : 2)));
-  const share = (part) => `${Number((100 * part).toPrecision(2))} %`;
+  const share = (part) => `${part < 5e-6 ? 0 : Number((100 * part).toPrecision(2))} %`;
   const counted = (number, one, many = one + "s") => `${grouped(number)} ${number === 1 ? one : many}`;
   const listed = (items) => (items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items[items.length - 1]}`);
 
