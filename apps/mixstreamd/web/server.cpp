@@ -21,7 +21,7 @@ namespace mixstream {
 namespace {
 
 constexpr std::size_t shortest_token = 16;
-constexpr int waiting_connections = 128;  // that the system keeps until they are taken
+constexpr int waiting_connections = 1024;  // that the system keeps until they are taken
 
 struct Address {
   sockaddr_storage place{};

@@ -110,8 +110,9 @@ Response Site::unknown_stream(const std::string& name) const {
   std::vector<std::string> known;
   for (const auto& stream : daemon_.streams()) known.push_back(stream->name);
   const std::string near = nearest_name(name, known);
-  return error_response(404, fmt::format("there is no stream of this name{}; /api/v1/streams lists them",
-                                         near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  const std::string guess = near.empty() ? "" : fmt::format("; did you mean {}?", near);
+  return error_response(404,
+                        fmt::format("/api/v1/streams lists the streams, and this is none of them{}", guess));
 }
 
 Response Site::refit(const StreamView& stream) {
