@@ -36,7 +36,7 @@ struct Fiber::Content final : Yielder {
   Clock::time_point last_pass;
   Clock::duration longest_stretch{};  // between yield points of late; fades
 
-  void pass() override {
+  void pass(std::source_location) override {
     const Clock::time_point now = Clock::now();
     longest_stretch = std::max(now - last_pass, longest_stretch - longest_stretch / 16);
     last_pass = now;
