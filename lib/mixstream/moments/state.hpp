@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,10 @@ class MomentState {
   std::array<std::uint64_t, bin_count> bin_rows() const;                ///< rows held, by bin
   bool pilot_is_fixed() const noexcept { return pilot_fixed_; }
   const Pilot& fixed_pilot() const noexcept { return pilot_; }  ///< meaningful once pilot_is_fixed()
+  /// z of the row accepted last, in pilot coordinates, and its magnitude bin; until the pilot is fixed, of no
+  /// row.
+  std::span<const double> last_variables() const noexcept { return variables_; }
+  std::uint8_t last_bin() const noexcept { return last_bin_; }
   std::size_t active_pane() const noexcept { return active_; }  ///< of a window: changes when a pane closes
   const Forgetting& forgetting() const noexcept { return forgetting_; }  ///< the clock of a half-life
   std::uint64_t source() const noexcept { return source_; }              ///< of the rows that come now
@@ -127,6 +132,7 @@ class MomentState {
   RowVerdict keep(const Row& row, std::uint64_t hash) noexcept;
   RowVerdict end_first_block() noexcept;
   void use_pilot() noexcept;
+  bool absorb_in_bulk(const Row& row, std::uint64_t hash) noexcept;
   double transform(const Row& row) noexcept;
   RowVerdict file(const Row& row, std::uint64_t hash) noexcept;
   double growth_at(double clock) noexcept;
@@ -152,6 +158,7 @@ class MomentState {
   std::vector<Pane> panes_;
   Pilot pilot_;
   bool pilot_fixed_ = false;
+  bool bulk_is_sound_ = false;            // no row of bin 0 is beyond largest_magnitude
   std::vector<double> inverse_scale_;     // 1 / pilot_.scale
   std::size_t features_before_constant_;  // all of them where there is none
   Forgetting forgetting_;
@@ -166,6 +173,7 @@ class MomentState {
   double rescaled_ = 1.0;   // what an interval's weights were multiplied by since it began, see Forgetting
   AlignedDoubles workspace_;
   std::vector<double> variables_;  // z of the row at hand
+  std::uint8_t last_bin_ = 0;
   std::vector<double> scratch_;    // for the pilot
 };
 
