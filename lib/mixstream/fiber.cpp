@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 struct Site {
   const char* file = nullptr;
   unsigned line = 0;
-  Clock::duration stretch{};  // the longest of late: fades
+  Clock::duration stretch{-1};  // the longest of late, which fades; below 0: not known yet
 };
 
 constexpr std::size_t sites_kept = 64;
@@ -65,7 +65,8 @@ struct Fiber::Content final : Yielder {
     known = std::max(now - last_pass, known - known / 16);
     last_pass = now;
     last_site = site_of(where);
-    if (now + sites[last_site].stretch >= slice_end) leave();
+    const Clock::duration next = sites[last_site].stretch;
+    if (now + (next < Clock::duration::zero() ? budget / 2 : next) >= slice_end) leave();
   }
 
   std::size_t site_of(std::source_location where) {
@@ -73,7 +74,7 @@ struct Fiber::Content final : Yielder {
       if (sites[i].file == where.file_name() && sites[i].line == where.line()) return i;
     }
     if (site_count == sites_kept) return sites_kept - 1;
-    sites[site_count] = {where.file_name(), where.line(), budget / 2};  // cautious until it is known
+    sites[site_count] = {where.file_name(), where.line()};
     return site_count++;
   }
 

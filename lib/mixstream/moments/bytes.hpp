@@ -78,9 +78,8 @@ class ByteReader {
   }
   std::span<const std::byte> take_bytes(std::uint64_t size) noexcept {
     if (!has(size)) return {};
-    const auto length = static_cast<std::size_t>(size);
-    at_ += length;
-    return bytes_.subspan(at_ - length, length);
+    at_ += size;
+    return bytes_.subspan(at_ - size, size);
   }
   std::string take_text() {
     const std::span<const std::byte> text = take_bytes(take<std::uint32_t>());
