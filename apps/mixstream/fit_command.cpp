@@ -259,7 +259,8 @@ class FitRun final : public RefusalListener {
   /// The first rows are read in order: they fix the pilot, and the anchor of the polish where there is one.
   bool ready_for_parts() const {
     const MomentState& state = session_->estimator().state();
-    const bool polishes = settings_.solve.method == FitMethod::standard && settings_.solve.polish;
+    const bool polishes =
+        settings_.solve.method == FitMethod::standard && settings_.solve.polish != PolishKind::off;
     return state.pilot_is_fixed() && (!polishes || state.row_count() >= settings_.polish.first_check);
   }
 
