@@ -29,13 +29,13 @@ struct StateSettings {
   std::size_t reservoir_rows = 5000;  ///< R; 1 to 10,000,000
   std::size_t pilot_rows = 256;       ///< rows of the first block, which fixes the pilot; 1 to 65,536
   std::uint64_t seed = 1;             ///< of the sample
-  std::uint64_t memory_budget = 1ULL << 30;  ///< bytes that the state and one copy of it may take
+  std::uint64_t memory_budget = 1ULL << 30;  ///< bytes that the state and two copies of it may take
   friend bool operator==(const StateSettings&, const StateSettings&) = default;
 };
 
-/// Bytes that a state with these settings and one copy of it (for a solver or a snapshot) will take. Refuses
-/// settings out of range, and what goes beyond the budget, naming the bytes. Allocates nothing but the text
-/// of a refusal.
+/// Bytes that a state with these settings and two copies of it will take: a merge makes two, a solver or a
+/// snapshot fewer. Refuses settings out of range, and what goes beyond the budget, naming the bytes.
+/// Allocates nothing but the text of a refusal.
 Outcome<std::uint64_t> bytes_needed(const StateSettings& settings);
 
 /// Which magnitude bins are meant.
@@ -66,7 +66,7 @@ class MomentState {
   Verdict set_pilot(const Pilot& pilot);
 
   /// Adds the other state's rows and counts. Checks first, changes after: a refusal leaves this state as it
-  /// was. Different pilots are brought to that of the state with more rows. Allocates copies.
+  /// was. Different pilots are brought to that of the state with more rows. Allocates a copy of each.
   Verdict merge(const MomentState& other, MergeAs as = MergeAs::one_stream);
 
   // Intervals: a state whose rows will be appended to a total held elsewhere, so that a loop can give them
@@ -174,7 +174,7 @@ class MomentState {
   AlignedDoubles workspace_;
   std::vector<double> variables_;  // z of the row at hand
   std::uint8_t last_bin_ = 0;
-  std::vector<double> scratch_;    // for the pilot
+  std::vector<double> scratch_;  // for the pilot
 };
 
 }  // namespace mixstream
