@@ -8,6 +8,8 @@
 
 #include "experiments/curves.hpp"
 #include "experiments/measured.hpp"
+#include "experiments/page.hpp"
+#include "experiments/real.hpp"
 #include "experiments/rivals.hpp"
 #include "experiments/tables.hpp"
 
@@ -29,6 +31,7 @@ const Named all_experiments[] = {
     {"learning-curve", "errors from 1e3 to 1e7 rows, well specified and not", run_learning_curve},
     {"noise", "noise variance from 0.01 to 0.4", run_noise},
     {"rivals", "flexmix, mixtools, EM and stepwise EM on the same rows", run_rivals},
+    {"real", "real data from CRAN packages, what its laws mean and what the verdict says", run_real},
 };
 
 struct Options {
@@ -68,6 +71,19 @@ Json run(const Options& options) {
   return results;
 }
 
+void write(const Options& options, const Json& results) {
+  const auto save = [](const std::string& path, const std::string& text) {
+    std::ofstream file(path);
+    file << text;
+    if (!file.flush()) throw std::runtime_error("cannot write " + path);
+  };
+  if (!options.json_file.empty()) save(options.json_file, results.dump(1) + "\n");
+  if (options.page_file.empty()) return;
+  const mixstream::Outcome<std::string> page = page_of(results);
+  if (!page) throw std::runtime_error(page.refusal().text);
+  save(options.page_file, page.value());
+}
+
 /// Claims that do not hold, told on stderr; their number.
 std::size_t tell_broken(const Json& results) {
   std::size_t count = 0;
@@ -96,7 +112,7 @@ int main(int count, char** words) {
       fmt::print(stderr, "experiments: there is no experiment '{}'\n", options.experiment);
       return 2;
     }
-    if (!options.json_file.empty()) std::ofstream(options.json_file) << results.dump(1) << '\n';
+    write(options, results);
     return tell_broken(results) == 0 ? 0 : 1;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
