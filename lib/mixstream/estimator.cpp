@@ -135,6 +135,36 @@ Report Estimator::scheduled_fit() {
   return report_of(std::move(solution));
 }
 
+ScheduledFit Estimator::fit_apart() {
+  const bool checks = polish_ && polish_->should_check(state_.row_count());
+  const bool had_polish = polish_ && polish_->polish() != nullptr;
+  const std::uint64_t resets = polish_ ? polish_->resets() : 0;
+  ScheduledFit result;
+  result.report = scheduled_fit();
+  result.feedback.next_every = next_every_;
+  if (result.report.status == FitStatus::ok) result.feedback.fit = last_fit_;
+  if (checks) result.feedback.schedule = polish_->schedule();
+  const bool has_polish = polish_ && polish_->polish() != nullptr;
+  if (has_polish && (!had_polish || polish_->resets() != resets)) result.feedback.polish = polish_->state();
+  return result;
+}
+
+Verdict Estimator::take(const FitFeedback& feedback) {
+  const auto d = static_cast<std::size_t>(state_.settings().layout.feature_count);
+  const bool fits = (!feedback.fit || feedback.fit->feature_count == d) &&
+                    (!feedback.polish || (polish_ && same_model(*feedback.polish)));
+  if (!fits) return Refusal{Reason::bad_settings, "the fit is of another model than the estimator's"};
+  if (feedback.polish) {
+    Outcome<PolishDriver> restored = PolishDriver::restore(*feedback.polish, settings_.polish);
+    if (!restored) return restored.refusal();
+    polish_ = std::move(restored).value();
+  }
+  if (polish_ && feedback.schedule) polish_->take_schedule(*feedback.schedule);
+  if (feedback.fit) last_fit_ = feedback.fit;
+  next_every_ = std::max(next_every_, feedback.next_every);
+  return std::monostate{};
+}
+
 Report Estimator::report_of(Solution solution) const {
   solution.report.drift = drift_;
   solution.report.refused = refused();

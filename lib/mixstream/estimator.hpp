@@ -32,7 +32,30 @@ struct EstimatorSettings {
   std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
 };
 
-/// One thread at a time; copy it to solve elsewhere.
+/// What a scheduled fit leaves in the estimator: made on a copy, taken by the original, stored between the
+/// two.
+struct FitFeedback {
+  std::optional<Mixture> fit;                ///< next start and labels, raw; nothing: the last one stays
+  std::optional<PolishDriverState> polish;   ///< one that began, or began anew; nothing: it goes on
+  std::optional<PolishSchedule> schedule{};  ///< nothing: the polish was not checked
+  std::uint64_t next_every = 0;
+
+  Bytes encode() const;
+  /// Refuses bytes that encode() did not make. What they say is judged by Estimator::take.
+  static Outcome<FitFeedback> decode(std::span<const std::byte> bytes);
+
+  friend bool operator==(const FitFeedback&, const FitFeedback&) = default;
+};
+
+struct ScheduledFit {
+  Report report;
+  FitFeedback feedback;
+};
+
+/// One thread at a time; copy it to solve elsewhere:
+///   Estimator copy = estimator;                  // the thread of the rows
+///   ScheduledFit fit = copy.fit_apart();         // another thread; rows go on meanwhile
+///   estimator.take(fit.feedback);                // the thread of the rows, at a row number worth storing
 class Estimator {
  public:
   /// Allocates the state. Refuses settings that contradict each other or do not fit the memory budget.
@@ -56,6 +79,11 @@ class Estimator {
 
   /// Solves, keeps the fit as the next start and the labels, and holds the polish against it.
   Report scheduled_fit();
+
+  /// scheduled_fit(), and what of it another estimator that had the same rows is to take.
+  ScheduledFit fit_apart();
+  /// Takes what a scheduled fit of a copy left. Refuses feedback of another model; then nothing changes.
+  Verdict take(const FitFeedback& feedback);
 
   /// Solves and leaves no trace. `settings`: other ones than the estimator's own, such as another k.
   Report fit() const { return fit(settings_.solve); }

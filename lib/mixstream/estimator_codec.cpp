@@ -208,7 +208,40 @@ SolveSettings take_solve(ByteReader& in) {
   return solve;
 }
 
+template <typename Value>
+void put_optional(ByteWriter& out, const std::optional<Value>& value) {
+  out.put(static_cast<std::uint32_t>(value.has_value()));
+  if (value) put(out, *value);
+}
+
 }  // namespace
+
+Bytes FitFeedback::encode() const {
+  ByteWriter out;
+  put_optional(out, fit);
+  put_optional(out, polish);
+  out.put(static_cast<std::uint32_t>(schedule.has_value()));
+  out.put(schedule.value_or(PolishSchedule{}).next_check);
+  out.put(schedule.value_or(PolishSchedule{}).bins);
+  out.put(next_every);
+  return std::move(out).take();
+}
+
+Outcome<FitFeedback> FitFeedback::decode(std::span<const std::byte> bytes) {
+  ByteReader in(bytes);
+  FitFeedback feedback;
+  if (in.take<std::uint32_t>() != 0) feedback.fit = take_mixture(in);
+  if (in.take<std::uint32_t>() != 0) feedback.polish = take_driver(in);
+  const bool checked = in.take<std::uint32_t>() != 0;
+  PolishSchedule schedule;
+  schedule.next_check = in.take<std::uint64_t>();
+  schedule.bins = in.take<std::uint32_t>();
+  if (checked) feedback.schedule = schedule;
+  feedback.next_every = in.take<std::uint64_t>();
+  if (!in.ok() || !in.at_end())
+    return Refusal{Reason::bad_snapshot, "what a fit fed back is damaged: its bytes are not sound"};
+  return feedback;
+}
 
 Outcome<SolveSettings> Estimator::saved_solve_settings(std::span<const std::byte> bytes) {
   DecodeSettings decoding;
@@ -230,8 +263,7 @@ Bytes Estimator::encode() const {
   ByteWriter out;
   put(out, settings_.solve);
   out.put(next_every_);
-  out.put(static_cast<std::uint32_t>(last_fit_.has_value()));
-  if (last_fit_) put(out, *last_fit_);
+  put_optional(out, last_fit_);
   out.put(static_cast<std::uint32_t>(drift_.size()));
   for (const DriftEvent& event : drift_) {
     out.put(event.row);

@@ -48,6 +48,14 @@ const char* name_of(Reconciled reconciled) noexcept;  ///< "not_started", "start
 
 inline constexpr std::size_t largest_bin_count = 32;
 
+/// What a check decides of the rows to come.
+struct PolishSchedule {
+  std::uint64_t next_check = 0;
+  std::uint32_t bins = 1;  ///< bit b: rows of magnitude bin b enter
+
+  friend bool operator==(const PolishSchedule&, const PolishSchedule&) = default;
+};
+
 /// All that a driver remembers beside its settings, as plain numbers.
 struct PolishDriverState {
   std::optional<PolishState> polish;
@@ -82,11 +90,12 @@ class PolishDriver {
   std::uint64_t next_check() const noexcept { return state_.next_check; }  ///< the row count it is due at
   void skip_check(std::uint64_t row_count) noexcept;  ///< there is no fit to hold it against: ask again later
 
-  /// Takes over when the next check is and which bins enter, from a copy that was held against a fit. No
-  /// throw.
-  void take_schedule(const PolishDriver& checked) noexcept {
-    state_.next_check = checked.state_.next_check;
-    state_.bins = checked.state_.bins;
+  /// When the next check is and which bins enter; and both taken over from a copy that was held against a
+  /// fit. No throw.
+  PolishSchedule schedule() const noexcept { return {state_.next_check, state_.bins}; }
+  void take_schedule(const PolishSchedule& schedule) noexcept {
+    state_.next_check = schedule.next_check;
+    state_.bins = schedule.bins;
   }
 
   /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
