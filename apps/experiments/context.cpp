@@ -7,6 +7,11 @@
 #include "experiments/stopwatch.hpp"
 
 namespace experiments {
+namespace {
+
+constexpr std::size_t quick_rows = 6000;
+
+}  // namespace
 
 const Json& finished(Context& context, const std::string& key, const std::function<Json()>& run) {
   if (const Json* cell = context.store.find(key)) return *cell;
@@ -22,9 +27,9 @@ std::vector<InstancePlan> instances_of(const Context& context, const Setting& se
                                        std::size_t rows, int attempts) {
   std::vector<InstancePlan> plans;
   if (context.instances > 0) count = context.instances;
-  if (context.quick) count = 2;
+  if (context.quick) count = setting.k < 7 ? 2 : 1;
   for (std::size_t i = 0; i < count; ++i) {
-    plans.push_back({setting, context.quick ? std::min<std::size_t>(rows, 20000) : rows, context.seed + i,
+    plans.push_back({setting, context.quick ? std::min(rows, quick_rows) : rows, context.seed + i,
                      context.quick ? 3 : attempts});
   }
   return plans;

@@ -6,6 +6,7 @@
 #include <exception>
 #include <fstream>
 
+#include "experiments/cost.hpp"
 #include "experiments/curves.hpp"
 #include "experiments/measured.hpp"
 #include "experiments/page.hpp"
@@ -32,6 +33,7 @@ const Named all_experiments[] = {
     {"noise", "noise variance from 0.01 to 0.4", run_noise},
     {"rivals", "flexmix, mixtools, EM and stepwise EM on the same rows", run_rivals},
     {"real", "real data from CRAN packages, what its laws mean and what the verdict says", run_real},
+    {"cost", "what it costs against d, k and n, with exponents", run_cost},
 };
 
 struct Options {

@@ -114,9 +114,9 @@
   // Points and curves. curves: [{values[], tone, dash, width}] over the grid.
   function drawCurves(host, points, grid, curves, xLabel, yLabel, range) {
     const dotsOf = (u) => within(u, (ctx, dpr) => {
-      ctx.fillStyle = clear(colour("--ink-soft"), 0.3);
+      ctx.fillStyle = clear(colour("--ink-soft"), points.x.length > 300 ? 0.3 : 0.55);
       ctx.beginPath();
-      points.x.forEach((x, i) => trace(ctx, -1, u.valToPos(x, "x", true), u.valToPos(points.y[i], "y", true), 1.8 * dpr));
+      points.x.forEach((x, i) => trace(ctx, -1, u.valToPos(x, "x", true), u.valToPos(points.y[i], "y", true), (points.x.length > 300 ? 1.8 : 3.2) * dpr));
       ctx.fill();
     });
     return mount(host, 320, () => ({
