@@ -3,7 +3,7 @@
 
 #include "mixstream/estimator.hpp"
 #include "mixstream/rows/simulation.hpp"
-#include "studies/streams.hpp"
+#include "support/streams.hpp"
 
 using namespace mixstream;
 

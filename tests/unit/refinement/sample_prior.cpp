@@ -8,7 +8,7 @@
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "mixstream/refinement/likelihood.hpp"
 #include "mixstream/refinement/parameters.hpp"
-#include "studies/streams.hpp"
+#include "support/streams.hpp"
 
 using namespace mixstream;
 using namespace studies;
