@@ -179,7 +179,10 @@ class FitRun final : public RefusalListener {
       return;
     }
     std::unique_ptr<RowReader> rows = std::move(reader).value();
-    if (!in_parts && plan_.group.empty()) rows = read_ahead(std::move(rows), settings.batch_rows, wake);
+    if (!in_parts && plan_.group.empty()) {
+      rows = read_ahead(std::move(rows),
+                        {.batch_rows = settings.batch_rows, .width = plan_.numbers().size(), .wake = wake});
+    }
     read_rows(*rows, in_parts);
   }
 

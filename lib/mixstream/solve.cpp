@@ -56,6 +56,7 @@ class Solver {
       report().status = FitStatus::poor_fit;
       report().words = fmt::format("the solver broke down ({}): the data may be degenerate.", error.what());
     }
+    yield_point();
     if (solution_.mixture) describe_sample_fit();
     return std::move(solution_);
   }
@@ -186,6 +187,7 @@ class Solver {
 
   void refine_moments() {
     const BinnedMoments binned = by_magnitude();
+    yield_point();
     std::vector<Mixture> starts;
     if (settings_.component_count == 0 && !choose_components(binned, starts)) return;
     for (Mixture& start : spectral_starts()) starts.push_back(std::move(start));
@@ -323,6 +325,7 @@ class Solver {
     std::vector<double> score(parameters.size());
     DenseMatrix information{score.size(), score.size(), std::vector<double>(score.size() * score.size())};
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i % 256 == 0) yield_point();
       row_score(em.mixture, rows.row(i), fit.noise, probabilities, score);
       for (std::size_t a = 0; a < score.size(); ++a) {
         for (std::size_t b = 0; b < score.size(); ++b)

@@ -1,6 +1,6 @@
 #include "input/read_ahead.hpp"
 
-#include <array>
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -13,7 +13,7 @@ namespace mixstream {
 namespace {
 
 constexpr int full_batches_first = 16;  // in a row, before a thread is worth it
-constexpr std::size_t slots = 4;
+constexpr std::size_t fewest_slots = 4;
 
 /// A batch with its own memory.
 struct Slot {
@@ -44,8 +44,8 @@ struct Slot {
 
 class ReadAhead final : public RowReader {
  public:
-  ReadAhead(std::unique_ptr<RowReader> reader, std::size_t batch_rows, void (*wake)())
-      : reader_(std::move(reader)), batch_rows_(batch_rows), wake_(wake) {}
+  ReadAhead(std::unique_ptr<RowReader> reader, const ReadAheadSettings& settings)
+      : reader_(std::move(reader)), settings_(settings) {}
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
@@ -56,7 +56,7 @@ class ReadAhead final : public RowReader {
       stopping_ = true;
     }
     changed_.notify_all();
-    wake_();
+    settings_.wake();
     thread_.join();
   }
 
@@ -69,7 +69,7 @@ class ReadAhead final : public RowReader {
       changed_.notify_all();
     }
     changed_.wait(lock, [&] { return filled_ > taken_; });
-    const Slot& slot = ring_[taken_ % slots];
+    const Slot& slot = ring_[taken_ % ring_.size()];
     holds_one_ = !slot.last();  // the last is handed out for ever
     bytes_taken_ = slot.bytes_taken;
     if (slot.failure) std::rethrow_exception(slot.failure);
@@ -84,11 +84,13 @@ class ReadAhead final : public RowReader {
   /// Reads as if there were no thread, and starts one behind the last of many full batches.
   Outcome<Batch> next_here() {
     if (full_batches_ == full_batches_first) {
+      const std::size_t batch = settings_.batch_rows * (settings_.width * sizeof(double) + sizeof(RowPlace));
+      ring_.resize(std::max(settings_.most_bytes / batch, fewest_slots));
       thread_ = std::thread([this] { run(); });
       return next();
     }
     Outcome<Batch> outcome = reader_->next();
-    const bool full = outcome && outcome.value().rows == batch_rows_;
+    const bool full = outcome && outcome.value().rows == settings_.batch_rows;
     full_batches_ = full && std::thread::hardware_concurrency() > 1 ? full_batches_ + 1 : 0;
     return outcome;
   }
@@ -97,10 +99,10 @@ class ReadAhead final : public RowReader {
     for (std::size_t number = 0;; ++number) {
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return stopping_ || number < taken_ + slots; });
+        changed_.wait(lock, [&] { return stopping_ || number < taken_ + ring_.size(); });
         if (stopping_) return;
       }
-      Slot& slot = ring_[number % slots];
+      Slot& slot = ring_[number % ring_.size()];
       slot.fill(*reader_);
       const std::lock_guard lock(mutex_);
       filled_ = number + 1;
@@ -110,13 +112,12 @@ class ReadAhead final : public RowReader {
   }
 
   std::unique_ptr<RowReader> reader_;
-  std::size_t batch_rows_;
-  void (*wake_)();
+  ReadAheadSettings settings_;
   int full_batches_ = 0;
   std::uint64_t bytes_taken_ = 0;  // up to the batch handed out last
   bool holds_one_ = false;         // the caller reads slot taken_
 
-  std::array<Slot, slots> ring_;
+  std::vector<Slot> ring_;  // memory comes to a slot when it is used
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t filled_ = 0;  // batches read; under the mutex, as all below
@@ -127,9 +128,8 @@ class ReadAhead final : public RowReader {
 
 }  // namespace
 
-std::unique_ptr<RowReader> read_ahead(std::unique_ptr<RowReader> reader, std::size_t batch_rows,
-                                      void (*wake)()) {
-  return std::make_unique<ReadAhead>(std::move(reader), batch_rows, wake);
+std::unique_ptr<RowReader> read_ahead(std::unique_ptr<RowReader> reader, const ReadAheadSettings& settings) {
+  return std::make_unique<ReadAhead>(std::move(reader), settings);
 }
 
 }  // namespace mixstream
