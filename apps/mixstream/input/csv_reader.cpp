@@ -77,7 +77,8 @@ const char* CsvReader::plain_row(const char* at, double* numbers, std::string_vi
 /// The number at `at` and the first byte behind its field; null if it is none.
 const char* CsvReader::plain_field(const char* at, double& number) const noexcept {
   const char* end = parse_plain(at, number);
-  if (end != nullptr && (*end == rules_.delimiter || *end == '\n' || (*end == '\r' && end[1] == '\n'))) return end;
+  if (end != nullptr && (*end == rules_.delimiter || *end == '\n' || (*end == '\r' && end[1] == '\n')))
+    return end;
   end = field_end(at, rules_.delimiter);
   const bool carriage = *end == '\n' && end != at && end[-1] == '\r';
   const ParsedNumber parsed = parse_number({at, end - (carriage ? 1 : 0)});

@@ -20,7 +20,7 @@ namespace mixstream {
 struct Opened {
   InputSettings settings;
   Head head;
-  Window window;  // begins with the first row, or inside the line before it
+  Window window;                // begins with the first row, or inside the line before it
   std::uint64_t first_row = 0;  // offset
   bool inside_line = false;
 };

@@ -79,8 +79,8 @@ class Input {
 
   /// In file order. NDJSON: the keys of the first object.
   const std::vector<std::string>& columns() const noexcept;
-  Format format() const noexcept;   ///< never Format::detect
-  char delimiter() const noexcept;  ///< of CSV
+  Format format() const noexcept;            ///< never Format::detect
+  char delimiter() const noexcept;           ///< of CSV
   std::uint64_t first_row() const noexcept;  ///< offset of the first byte behind the head
   bool compressed() const noexcept;          ///< gzip or zstd
   /// Refuses unknown and ambiguous names; the text lists the columns and the nearest name.

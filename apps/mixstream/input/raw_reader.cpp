@@ -50,8 +50,7 @@ void RawReader::read_rows() {
 
 /// The input ended inside a row.
 void RawReader::refuse_rest() {
-  builder_.refuse(
-      {RowFault::ragged, count_row(), 0, {}, {}, window_.size() / value_bytes_, columns_.size()});
+  builder_.refuse({RowFault::ragged, count_row(), 0, {}, {}, window_.size() / value_bytes_, columns_.size()});
   window_.consume(window_.end());
 }
 
