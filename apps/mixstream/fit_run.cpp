@@ -246,7 +246,8 @@ void FitRun::absorb(const Batch& batch) {
 
 bool FitRun::ready_for_parts() const {
   const MomentState& state = session_->estimator().state();
-  const bool polishes = settings_.solve.method == FitMethod::standard && settings_.solve.polish;
+  const bool polishes =
+      settings_.solve.method == FitMethod::standard && settings_.solve.polish != PolishKind::off;
   return state.pilot_is_fixed() && (!polishes || state.row_count() >= settings_.polish.first_check);
 }
 

@@ -92,7 +92,7 @@ void SensorLoop::Core::receive() noexcept {
     if (exchange.polish_is_new)
       std::swap(front.polish_, exchange.polish);
     else if (front.polish_ && exchange.polish)
-      front.polish_->take_schedule(*exchange.polish);
+      front.polish_->take_schedule(exchange.polish->schedule());
     front.next_every_ = exchange.next_every;
   }
   exchange.fit_is_new = exchange.polish_is_new = exchange.schedule_is_new = false;

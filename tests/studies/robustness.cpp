@@ -169,14 +169,14 @@ double draw_noise(Noise noise, std::size_t component, Random& random) {
 int noises(std::size_t seeds, std::size_t rows) {
   int broken = 0;
   const Setting setting{"b2d4 k3", "1,u,v,u^2*v^2", 3};
-  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>9} {:>10}\n", "noise", "EM error", "ours", "worst", "not ok",
-             "said q<=3");
+  fmt::print("{:<10} {:>10} {:>10} {:>8} {:>9} {:>10} {:>18}\n", "noise", "EM error", "ours", "worst",
+             "not ok", "said q<=3", "silent past 1.5 EM");
   for (const auto& [name, noise] :
        {std::pair{"laplace", Noise::laplace}, std::pair{"t5", Noise::student5},
         std::pair{"skewed", Noise::skewed}, std::pair{"unequal", Noise::unequal}}) {
     std::vector<double> theirs, ours;
     double worst = 0.0;
-    int not_ok = 0, fewer = 0;
+    int not_ok = 0, fewer = 0, silent = 0;
     for (std::size_t s = 0; s < seeds; ++s) {
       SimulationSettings stream{
           .map = FeatureMap::parse(setting.map).value(), .component_count = 3, .noise_variances = {0.0}};
@@ -200,13 +200,14 @@ int noises(std::size_t seeds, std::size_t rows) {
       not_ok += spoke;
       fewer += report.moment_test->conditions.starts_with("q<=3");
       worst = std::max(worst, ours.back() / theirs.back());
-      broken += !spoke && ours.back() > 1.5 * theirs.back() && ours.back() > 0.05;
+      silent += !spoke && ours.back() > 1.5 * theirs.back();
     }
     std::ranges::sort(theirs);
     std::ranges::sort(ours);
-    fmt::print("{:<10} {:10.4f} {:10.4f} {:8.2f} {:9} {:10}\n", name, theirs[seeds / 2], ours[seeds / 2],
-               worst, not_ok, fewer);
+    fmt::print("{:<10} {:10.4f} {:10.4f} {:8.2f} {:9} {:10} {:18}\n", name, theirs[seeds / 2],
+               ours[seeds / 2], worst, not_ok, fewer, silent);
     std::fflush(stdout);
+    broken += silent;
   }
   return broken;
 }

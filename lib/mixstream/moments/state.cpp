@@ -291,12 +291,22 @@ MomentState MomentState::settled() const {
 
 MomentTensor MomentState::moments(const BinMask& bins) const {
   if (!pilot_fixed_) return settled().moments(bins);
+  return moments_of(panes_, bins);
+}
+
+MomentTensor MomentState::closed_pane_moments(const BinMask& bins) const {
+  if (!pilot_fixed_) return settled().closed_pane_moments(bins);
+  if (panes_.size() == 1) return moments_of({}, bins);
+  return moments_of({&panes_[(active_ + panes_.size() - 1) % panes_.size()], 1}, bins);
+}
+
+MomentTensor MomentState::moments_of(std::span<const Pane> panes, const BinMask& bins) const {
   MomentTensor tensor(settings_.layout, pilot_);
   double weight_squares = 0.0;
   double rows = 0.0;
   std::vector<double> rest(tensor.sums().size());
   AlignedDoubles workspace(workspace_.size());
-  for (const Pane& pane : panes_) {
+  for (const Pane& pane : panes) {
     for (std::size_t b = 0; b < bin_count; ++b) {
       if (!bins[b] || pane.bins[b].rows == 0) continue;
       BinMoments bin = pane.bins[b];

@@ -83,6 +83,8 @@ class MomentState {
 
   /// The moments of the chosen bins, rows that wait for a full block included; the state is not touched.
   MomentTensor moments(const BinMask& bins = all_bins) const;
+  /// The same of the pane of a window that was closed last; without rows before one was, or without a window.
+  MomentTensor closed_pane_moments(const BinMask& bins = all_bins) const;
   Sample sample() const;  ///< of what the memory still holds
   Pilot pilot() const;    ///< fixed, or what it would be if the first block ended now
 
@@ -131,6 +133,7 @@ class MomentState {
   void make_room_in_window() noexcept;
   void settle() noexcept;
   MomentState settled() const;
+  MomentTensor moments_of(std::span<const Pane> panes, const BinMask& bins) const;
   Verdict may_merge(const MomentState& other, MergeAs as) const;
   bool is_fresh() const noexcept;
   bool same_pane_as(const MomentState& earlier) const noexcept;

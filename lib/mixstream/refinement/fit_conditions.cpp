@@ -46,10 +46,33 @@ class WeightedDistance {
       for (std::size_t j = i; j + 1 < width; ++j)
         result.hessian(i, j) = result.hessian(j, i) = products(i, j);
     }
+    if (settings_.prior != nullptr) add_prior(parameters, result);
     return result;
   }
 
+  /// (theta - centre)' I (theta - centre), in units of J / n.
+  double prior_cost(const std::vector<double>& parameters) const {
+    LeastSquares alone{0.0, Vector(parameters.size(), 0.0),
+                       Matrix(parameters.size(), parameters.size(), 0.0)};
+    if (settings_.prior != nullptr) add_prior(parameters, alone);
+    return alone.cost;
+  }
+
  private:
+  void add_prior(const std::vector<double>& parameters, LeastSquares& sum) const {
+    const SamplePrior& prior = *settings_.prior;
+    const double scale = 1.0 / conditions_.effective_rows();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      double pull = 0.0;
+      for (std::size_t j = 0; j < parameters.size(); ++j) {
+        pull += prior.information(i, j) * (parameters[j] - prior.centre[j]);
+        sum.hessian(i, j) += scale * prior.information(i, j);
+      }
+      sum.gradient[i] += scale * pull;
+      sum.cost += scale * pull * (parameters[i] - prior.centre[i]);
+    }
+  }
+
   const Conditions& conditions_;
   const ConditionFitSettings& settings_;
   Mixture mixture_;
@@ -91,9 +114,23 @@ bool all_finite(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
 
-/// J, information and standard errors at a fitted mixture.
+/// How many parameters the conditions decide: all of them, or tr(H^-1 H_J) = P - tr(H^-1 I) / n with a prior.
+std::size_t parameters_decided(const LeastSquares& at, const SamplePrior* prior, double rows) {
+  const std::size_t parameters = at.gradient.size();
+  if (prior == nullptr) return parameters;
+  const Matrix inverse = numerics::pseudo_inverse(at.hessian);
+  double by_prior = 0.0;
+  for (std::size_t i = 0; i < parameters; ++i) {
+    for (std::size_t j = 0; j < parameters; ++j) by_prior += inverse(i, j) * prior->information(j, i) / rows;
+  }
+  const double decided = static_cast<double>(parameters) - by_prior;
+  return static_cast<std::size_t>(std::lround(std::clamp(decided, 0.0, static_cast<double>(parameters))));
+}
+
+/// J, information and standard errors at a fitted mixture. `at` includes the prior, of which prior_cost is
+/// not part of J.
 RefinedFit finished(const Conditions& conditions, const ConditionFitSettings& settings, Mixture mixture,
-                    const LeastSquares& at, const FullWeights& weights) {
+                    const LeastSquares& at, double prior_cost, const FullWeights& weights) {
   const std::size_t parameters = at.gradient.size();
   const std::size_t rank = weights.whitener.rank();
   RefinedFit fit;
@@ -101,8 +138,9 @@ RefinedFit finished(const Conditions& conditions, const ConditionFitSettings& se
   fit.noise = settings.noise;
   fit.conditions = conditions.set().name(settings.highest_power);
   fit.condition_count = rank;
-  fit.dof = rank > parameters ? rank - parameters : 0;
-  fit.distance = conditions.effective_rows() * at.cost;
+  const std::size_t decided = parameters_decided(at, settings.prior, conditions.effective_rows());
+  fit.dof = rank > decided ? rank - decided : 0;
+  fit.distance = conditions.effective_rows() * std::max(at.cost - prior_cost, 0.0);
   fit.expected_ratio = weights.expected_ratio;
   const double ratio = fit.dof > 0 ? fit.distance / static_cast<double>(fit.dof) : 1.0;
   const Matrix information = at.hessian * (conditions.effective_rows() / std::max(1.0, ratio));
@@ -169,7 +207,7 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
       } else {
         at = distance(weights.whitener, parameters);  // only J is left to take
       }
-      RefinedFit fit = finished(conditions, settings, mixture, at, weights);
+      RefinedFit fit = finished(conditions, settings, mixture, at, distance.prior_cost(parameters), weights);
       fit.iterations = iterations;
       if (!std::isfinite(fit.distance) || !all_finite(fit.standard_errors)) return broken;
       return fit;

@@ -8,6 +8,7 @@
 #include "mixstream/outcome.hpp"
 #include "mixstream/refinement/conditions.hpp"
 #include "mixstream/refinement/refine.hpp"
+#include "mixstream/refinement/sample_prior.hpp"
 #include "mixstream/settings.hpp"
 
 namespace mixstream {
@@ -20,10 +21,13 @@ struct ConditionFitSettings {
   std::size_t early_rows = 600;  ///< rows behind the weights of the first round, or 3 per condition
   double settled_below = 1.0;    ///< a round that moves theta less, in standard errors, is the last
   double give_up_above = std::numeric_limits<double>::infinity();  ///< J after a round that ends the fit
+  const SamplePrior* prior = nullptr;  ///< J + (theta - centre)' I (theta - centre) is minimised instead of J
 };
 
-/// Fits from the start. Accepts nothing: complaints stay empty until judged. Refuses when the weights cannot
-/// be computed there, or when it gave up. Allocates; milliseconds at d = 4.
+/// Fits from the start. With a prior of information I, J's degrees of freedom are the conditions less
+/// tr((I_J + I)^-1 I_J), the parameters that they and not the prior decide. Accepts nothing: complaints stay
+/// empty until judged. Refuses when the weights cannot be computed there, or when it gave up. Allocates;
+/// milliseconds at d = 4.
 Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& start,
                                    const ConditionFitSettings& settings);
 

@@ -12,11 +12,22 @@
 #include "mixstream/refinement/drift.hpp"
 #include "mixstream/refinement/polish.hpp"
 #include "mixstream/refinement/refine.hpp"
+#include "mixstream/refinement/stepwise_em.hpp"
 #include "mixstream/rows/row_table.hpp"
 
 namespace mixstream {
 
+/// How the rows of the stream bring a refined fit to maximum-likelihood accuracy.
+enum class PolishKind : std::uint8_t {
+  off,
+  scoring,      ///< the anchored polish: merges, forgets, gives error bars
+  stepwise_em,  ///< stepwise EM's path is reported; the scoring goes on beside it, as guard, for error bars
+                ///< and drift. Only with a memory of everything; a merge begins the path anew
+};
+const char* name_of(PolishKind kind) noexcept;  ///< "off", "scoring" or "stepwise-em"
+
 struct PolishDriverSettings {
+  PolishKind kind = PolishKind::scoring;
   std::uint64_t first_check = 5000;  ///< rows; later checks at every doubling
   double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
@@ -48,10 +59,19 @@ const char* name_of(Reconciled reconciled) noexcept;  ///< "not_started", "start
 
 inline constexpr std::size_t largest_bin_count = 32;
 
+/// What a check decides of the rows to come.
+struct PolishSchedule {
+  std::uint64_t next_check = 0;
+  std::uint32_t bins = 1;  ///< bit b: rows of magnitude bin b enter
+
+  friend bool operator==(const PolishSchedule&, const PolishSchedule&) = default;
+};
+
 /// All that a driver remembers beside its settings, as plain numbers.
 struct PolishDriverState {
   std::optional<PolishState> polish;
   std::optional<DriftState> drift;
+  std::optional<StepwiseEmState> stepwise;
   std::uint64_t rows = 0;  ///< given, left out ones included
   std::uint64_t next_check = 0;
   std::uint64_t resets = 0;
@@ -82,11 +102,12 @@ class PolishDriver {
   std::uint64_t next_check() const noexcept { return state_.next_check; }  ///< the row count it is due at
   void skip_check(std::uint64_t row_count) noexcept;  ///< there is no fit to hold it against: ask again later
 
-  /// Takes over when the next check is and which bins enter, from a copy that was held against a fit. No
-  /// throw.
-  void take_schedule(const PolishDriver& checked) noexcept {
-    state_.next_check = checked.state_.next_check;
-    state_.bins = checked.state_.bins;
+  /// When the next check is and which bins enter; and both taken over from a copy that was held against a
+  /// fit. No throw.
+  PolishSchedule schedule() const noexcept { return {state_.next_check, state_.bins}; }
+  void take_schedule(const PolishSchedule& schedule) noexcept {
+    state_.next_check = schedule.next_check;
+    state_.bins = schedule.bins;
   }
 
   /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
@@ -114,11 +135,13 @@ class PolishDriver {
   Verdict add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&));
   bool holds_left_out_rows(std::uint32_t bins) const noexcept;
   void begin(const RefinedFit& refined, const RowTable& sample);
+  void begin_path();
 
   PolishDriverSettings settings_;
-  PolishDriverState state_;  // without polish and drift, which stand below
+  PolishDriverState state_;  // without polish, drift and stepwise, which stand below
   std::optional<AnchoredPolish> polish_;
   std::optional<DriftDetector> drift_;
+  std::optional<StepwiseEm> stepwise_;
 };
 
 }  // namespace mixstream

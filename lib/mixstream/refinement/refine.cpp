@@ -10,6 +10,7 @@
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "mixstream/refinement/judge.hpp"
 #include "mixstream/refinement/parameters.hpp"
+#include "mixstream/refinement/sample_prior.hpp"
 #include "mixstream/refinement/starts.hpp"
 
 namespace mixstream {
@@ -33,6 +34,7 @@ class Search {
   Search(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
          const RefineSettings& settings)
       : tensor_(tensor),
+        sample_(sample),
         settings_(settings),
         parameters_(parameter_count(component_count, sample.feature_count, settings.noise)),
         second_moment_(tensor.view(0, 1, 1)),
@@ -48,8 +50,10 @@ class Search {
 
   /// Straight from the previous fit: its weights are nearly right already, so one round does.
   void try_previous(const Mixture& previous) {
-    judge_.saw(fit_em(rows_, previous, em_settings(10)).mean_log_likelihood);
+    const EmFit nearby = fit_em(rows_, previous, em_settings(few_iterations));
+    judge_.saw(nearby.mean_log_likelihood);
     refine_from(previous, highest_response_power, 1);
+    if (only_sample_complains()) refine_with_sample(nearby.mixture, previous);
   }
 
   /// From EM's optima, likeliest first, until one is accepted and no other is as likely. Then from where EM
@@ -62,6 +66,7 @@ class Search {
     for (const EmFit& start : warmed(starts)) {
       if (accepted() && deviance(start) > plausible_deviance()) break;
       refine_from(start.mixture, highest_response_power, 3);
+      if (only_sample_complains()) refine_with_sample(start.mixture, start.mixture);
     }
     for (const Mixture& start : starts) {
       if (accepted() && start.component_count() <= 2) return;
@@ -122,15 +127,29 @@ class Search {
         seen_, [&](const Mixture& other) { return same_optimum(mixture, other, second_moment_); });
   }
 
-  void refine_from(const Mixture& start, int highest_power, int rounds) {
+  bool only_sample_complains() const noexcept {
+    return !accepted() && last_complaints_.any() && !last_complaints_.distance;
+  }
+
+  /// The moments agree but leave something open that the sample closes: so let it, near EM's optimum there.
+  void refine_with_sample(const Mixture& optimum, const Mixture& start) {
+    const double share = 1.0 - judge_.sample_rows() / tensor_.effective_rows;
+    const auto prior = sample_prior(optimum, sample_, settings_.noise, share);
+    if (prior) refine_from(start, highest_response_power, 3, &*prior);
+  }
+
+  void refine_from(const Mixture& start, int highest_power, int rounds, const SamplePrior* prior = nullptr) {
+    last_complaints_ = {};
     if (conditions_.size(highest_power) < parameters_) return;
-    ConditionFitSettings how{.noise = settings_.noise, .highest_power = highest_power, .rounds = rounds};
+    ConditionFitSettings how{
+        .noise = settings_.noise, .highest_power = highest_power, .rounds = rounds, .prior = prior};
     if (best_) how.give_up_above = hopeless_distance * best_->distance;
     auto outcome = fit_conditions(conditions_, start, how);
     ++tried_;
     if (!outcome) return;
     RefinedFit fit = std::move(outcome).value();
     judge_.judge(fit);
+    last_complaints_ = fit.complaints;
     fit.starts_tried = tried_;
     if (!best_ || beats(fit, *best_)) std::swap(fit, best_ ? *best_ : best_.emplace());
     if (fit.accepted && fit.dof == best_->dof && fit.distance < best_->distance + near_distance &&
@@ -149,6 +168,7 @@ class Search {
   }
 
   const MomentTensor& tensor_;
+  const RowTable& sample_;
   const RefineSettings& settings_;
   std::size_t parameters_;
   DenseMatrix second_moment_;
@@ -158,6 +178,7 @@ class Search {
   RowBlocks thin_rows_;
   std::vector<Mixture> seen_;
   std::optional<RefinedFit> best_;
+  Complaints last_complaints_;
   int tried_ = 0;
 };
 
