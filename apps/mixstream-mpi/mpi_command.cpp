@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <sys/stat.h>
 
+#include "exit_codes.hpp"
 #include "mpi_run.hpp"
 #include "output.hpp"
 #include "signals.hpp"
@@ -27,7 +28,9 @@ void MpiCommand::add_to(CLI::App& command) {
   command.get_option("files")->description(
       "Files that every process can open, or patterns in quotes such as 'day*.csv'; read as one stream, in "
       "order");
-  command.get_option("--threads")->group("");
+  for (const char* of_one_process :
+       {"--threads", "--group", "--max-groups", "--half-life", "--window", "--time"})
+    command.get_option(of_one_process)->group("");  // not in the help; check_words says why
   constexpr const char* long_jobs = "Long jobs";
   command
       .add_option("--checkpoint", checkpoint,

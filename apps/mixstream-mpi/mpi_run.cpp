@@ -85,7 +85,7 @@ class MpiRun final : public FitRun {
 
 void MpiRun::read_files() {
   const bool resumed = !checkpoint_.empty() && resume();
-  if (status() != exit_fitted) return;
+  if (status() != exit_fitted) return leave_without_fit();
   if (!resumed) {
     for (std::size_t number = 0; number < files().size() && goes_on() && !handed_over_; ++number)
       read_file(number);
@@ -297,6 +297,9 @@ int lead(Ranks& ranks, const MpiCommand& command, const PartSettings& settings) 
   if (!files) return end_with(fail_with(exit_data, files.refusal().text));
   FitCommand with_files = command.fit;
   with_files.files = files.value();
+  // launchers give ranks a terminal that nobody sits at
+  if (!with_files.output.table) with_files.output.json = true;
+  if (with_files.output.colour == "auto") with_files.output.colour = "never";
   MpiRun run(command, with_files, orders, ranks.size());
   std::string checkpoint;
   if (!command.checkpoint.empty()) {

@@ -48,7 +48,7 @@ void obey(Order order, ByteReader in, Ranks& ranks, Part& part) {
       break;
     case Order::combine: {
       CombineCost cost;
-      combine(ranks, part.branch(), cost);
+      [[maybe_unused]] const auto passed_on = combine(ranks, part.branch(), cost);
       break;
     }
     case Order::left:

@@ -184,19 +184,27 @@ void Part::skip_rows_before(std::uint64_t offset) {
     ++refused_row_;
 }
 
-/// Absorbs the next rows of the batch, refused ones among them.
+/// Absorbs the next rows of the batch, refused ones among them in their order, up to the limits: what is
+/// taken and what counts as read does not depend on where batches end.
 void Part::absorb(std::uint64_t most_rows, std::uint64_t most_bytes) {
   const std::uint64_t stop = offset_ + std::min(most_bytes, ~std::uint64_t{0} - offset_);
   const std::size_t first = row_;
-  const std::size_t first_refused = refused_row_;
-  while (row_ < batch_.rows && row_ - first < most_rows && batch_.places[row_].offset < stop) ++row_;
-  const bool whole = row_ == batch_.rows;
+  std::uint64_t behind = stop;  // where no row begins before it
   refused_rows_.clear();
-  for (; refused_row_ < batch_.refused.size(); ++refused_row_) {
-    RefusedRow refused = batch_.refused[refused_row_];
-    if (!whole && refused.rows_before >= row_) break;
-    refused.rows_before -= std::min(refused.rows_before, first);
-    refused_rows_.push_back(refused);
+  while (row_ - first < most_rows) {
+    const bool refused =
+        refused_row_ < batch_.refused.size() && batch_.refused[refused_row_].rows_before <= row_;
+    if (!refused && row_ == batch_.rows) break;
+    const std::uint64_t offset =
+        refused ? batch_.refused[refused_row_].place.offset : batch_.places[row_].offset;
+    if (offset >= stop) break;
+    behind = offset + 1;
+    if (refused) {
+      refused_rows_.push_back(batch_.refused[refused_row_++]);
+      refused_rows_.back().rows_before = row_ - first;
+    } else {
+      ++row_;
+    }
   }
   Batch slice = batch_;
   slice.rows = row_ - first;
@@ -204,11 +212,6 @@ void Part::absorb(std::uint64_t most_rows, std::uint64_t most_bytes) {
   slice.places = batch_.places.subspan(first, slice.rows);
   slice.refused = refused_rows_;
   session_->absorb(slice, *this);
-  std::uint64_t behind = stop;  // a row longer than the limit: at least this one was looked at
-  if (row_ > first) behind = batch_.places[row_ - 1].offset + 1;
-  if (refused_row_ > first_refused)
-    behind = std::max(row_ > first ? behind : 0, batch_.refused[refused_row_ - 1].place.offset + 1);
-  if (whole) behind = reader_->offset();
   report_.bytes += behind - offset_;
   offset_ = behind;
   report_.rows = branch().state().row_count();
