@@ -119,7 +119,7 @@ PartReport Part::read(const RoundLimits& limits) {
   const RoundLimits ends{until(rows, limits.rows), until(bytes, limits.bytes)};
   while (goes_on(ends)) {
     if (!reader_ && !open_segment()) continue;
-    if (row_ == batch_.rows && refused_row_ == batch_.refused.size() && !next_batch()) continue;
+    if (batch_is_over() && (!next_batch() || batch_is_over())) continue;
     absorb(ends.rows - report_.rows, ends.bytes - report_.bytes);
   }
   report_.done = segment_ == share_.size();

@@ -44,7 +44,7 @@ def simulate(path, rows, seed, laws=2, words=()):
     """A CSV file of rows with the columns t and y; the laws are the same for every seed."""
     coefficients = {2: "1,1,0,-1,1,1", 3: "1,1,0,-1,1,1,3,-2,1"}[laws]
     with open(path, "w") as out:
-        subprocess.run([MIXSTREAM, "simulate", "-x", "1,t,t^3", "--coefficients", coefficients, "-n", str(rows),
+        subprocess.run([MIXSTREAM, "simulate", "-x", "1,t,t^3", "-k", str(laws), "--coefficients", coefficients, "-n", str(rows),
                         "--noise", "0.04", "--seed", str(seed), *words], stdout=out, check=True, timeout=PATIENCE)
     return pathlib.Path(path)
 
