@@ -22,11 +22,13 @@ struct Slot {
   std::vector<RowPlace> places;
   std::vector<RefusedRow> refused;
   std::uint64_t bytes_taken = 0;
+  std::uint64_t offset = 0;
   std::exception_ptr failure;
 
   void fill(RowReader& reader) noexcept try {
     outcome = reader.next();
     bytes_taken = reader.bytes_taken();
+    offset = reader.offset();
     if (!*outcome) return;
     Batch& batch = outcome->value();
     numbers.assign(batch.numbers, batch.numbers + batch.rows * batch.width);
@@ -72,6 +74,7 @@ class ReadAhead final : public RowReader {
     const Slot& slot = ring_[taken_ % ring_.size()];
     holds_one_ = !slot.last();  // the last is handed out for ever
     bytes_taken_ = slot.bytes_taken;
+    offset_ = slot.offset;
     if (slot.failure) std::rethrow_exception(slot.failure);
     return *slot.outcome;
   }
@@ -79,6 +82,7 @@ class ReadAhead final : public RowReader {
   std::uint64_t bytes_taken() const noexcept override {
     return thread_.joinable() ? bytes_taken_ : reader_->bytes_taken();
   }
+  std::uint64_t offset() const noexcept override { return thread_.joinable() ? offset_ : reader_->offset(); }
 
  private:
   /// Reads as if there were no thread, and starts one behind the last of many full batches.
@@ -115,6 +119,7 @@ class ReadAhead final : public RowReader {
   ReadAheadSettings settings_;
   int full_batches_ = 0;
   std::uint64_t bytes_taken_ = 0;  // up to the batch handed out last
+  std::uint64_t offset_ = 0;       // likewise
   bool holds_one_ = false;         // the caller reads slot taken_
 
   std::vector<Slot> ring_;  // memory comes to a slot when it is used
