@@ -396,7 +396,8 @@ const mixstreamPage = (() => {
     else place.append(make("p", {}, "There is no model to show."));
   }
 
-  return { render, followTheme };
+  const parts = { make, table, figure, section, brand, themeSwitch, showTheme: () => setTheme(remembered()) };  // likewise
+  return { render, followTheme, parts };
 })();
 
 {

@@ -268,5 +268,6 @@ const mixstreamPlots = (() => {
 
   const redraw = () => [...live].forEach((entry) => entry.draw());
   const end = () => [...live].forEach((entry) => entry.end());
-  return { scatter, overStream, histogram, redraw, end, streamRange, compact, plain };
+  const parts = { mount, axis, axisWidth, within, trace, colour, clear, decades, stretched };  // for pages with plots of their own
+  return { scatter, overStream, histogram, redraw, end, streamRange, compact, plain, parts };
 })();
