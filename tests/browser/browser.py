@@ -99,7 +99,7 @@ class Browser:
 
     def screenshot(self, path, whole=True):
         """The page as a PNG or, by its name, a JPEG; whole: down to its end."""
-        kind = {"format": "jpeg", "quality": 80} if str(path).endswith(".jpg") else {"format": "png"}
+        kind = {"format": "jpeg", "quality": 70} if str(path).endswith(".jpg") else {"format": "png"}
         image = self.devtools("Page.captureScreenshot", captureBeyondViewport=whole, **kind)["data"]
         with open(path, "wb") as out:
             out.write(base64.b64decode(image))

@@ -1,15 +1,64 @@
-"""The daemon's live page in a real browser: live_page.py SERVE_FAKE [--screenshots FOLDER]. Exit 77: there is no browser."""
+"""The live page in a real browser: live_page.py SERVE_FAKE MIXSTREAMD [--screenshots FOLDER]. Exit 77: there is no browser."""
+import contextlib
 import pathlib
+import random
+import socket
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "browser"))
 import browser
+from daemon import Daemon, free_port, place, wait_until
 from fake import PATIENCE, Fake, secret
 
 PROGRAM = sys.argv[1]
+DAEMON = sys.argv[2]
+
+# The real daemon's stream; the fake's is like it.
+STREAM = """
+[[stream]]
+name = "pump"
+socket = "127.0.0.1:{port}"
+format = "csv"
+columns = ["t", "y"]
+features = "1,t,t^2"
+response = "y"
+k = 2
+window = 40000
+refit_rows = 5000
+"""
+BEFORE = ((0.5, 1.5, -1.0), (-0.8, -1.0, 0.6))
+AFTER = ((1.4, -0.6, 0.9), (-0.8, -1.0, 0.6))
+
+
+@contextlib.contextmanager
+def real_daemon():
+    """A mixstreamd, and a function that sends it rows of the given laws: 5000, waits for them, pauses, and so on."""
+    with place() as (folder, started):
+        port = free_port()
+        daemon = Daemon(DAEMON, folder, STREAM.format(port=port))
+        daemon.url = f"http://127.0.0.1:{daemon.http_port}/"
+        started.append(daemon)
+        daemon.start().wait_ready()
+        numbers = random.Random(5)
+
+        def line(laws):
+            t = numbers.uniform(-1, 1)
+            constant, slope, bend = laws[numbers.random() < 0.4]
+            return b"%.6f,%.6f\n" % (t, constant + slope * t + bend * t * t + numbers.gauss(0, 0.14))
+
+        def send(laws, count, pause=0.0):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                for _ in range(0, count, 5000):
+                    before = daemon.metric("mixstream_rows_folded_total", "pump")
+                    connection.sendall(b"".join(line(laws) for _ in range(5000)))
+                    wait_until(lambda: daemon.metric("mixstream_rows_folded_total", "pump") >= before + 5000, what="rows folded")
+                    time.sleep(pause)
+        yield daemon, send
+
 
 # The dashed lines of alarms: pixels of their colour in the plots over the stream.
 ALARM_PIXELS = """
@@ -27,7 +76,9 @@ return found;
 TEXT = "return document.querySelector(arguments[0])?.innerText ?? ''"
 
 
-class Watching(unittest.TestCase):
+class Reader(unittest.TestCase):
+    """Somebody before a browser."""
+
     @classmethod
     def setUpClass(cls):
         cls.chromium = browser.Browser()
@@ -61,6 +112,27 @@ class Watching(unittest.TestCase):
         entries = [entry for entry in self.browser.console() if entry["level"] == "SEVERE" and "Failed to load resource" not in entry["message"]]
         self.assertEqual([], entries)
 
+
+class OfTheDaemon(Reader):
+    def test_a_change_of_regime_becomes_an_alarm_in_words_and_in_the_plots(self):
+        with real_daemon() as (daemon, send):
+            self.open(daemon)
+            self.see("No fit yet")
+            send(BEFORE, 60000)
+            self.see("Fit accepted")
+            self.see("No alarms.")
+            self.eventually(lambda: self.browser.run("return document.querySelectorAll('.plot[data-drawn]').length") >= 7, "plots")
+            self.assertEqual(0, self.browser.run(ALARM_PIXELS))
+            send(AFTER, 20000)
+            self.see("Drift", ".alarm-list")
+            self.see("Alarm of pump", "[role=alert]")
+            self.eventually(lambda: self.browser.run(ALARM_PIXELS) > 50, "dashed lines")
+            send(AFTER, 60000)  # the window holds the new regime alone
+            self.see("Fit accepted", ".verdict")
+            self.see("1.4", ".card.fit")
+
+
+class OfAnything(Reader):
     def test_a_change_of_regime_becomes_an_alarm_in_words_and_in_the_plots(self):
         with Fake(PROGRAM) as fake:
             self.open(fake)
@@ -193,30 +265,31 @@ class Watching(unittest.TestCase):
 
 
 def screenshots(folder):
-    """The page as people see it, some time after a change of regime; two of them are in docs/images."""
+    """The page as people see it; live-light.jpg and live-dark.jpg are in docs/images."""
     folder.mkdir(parents=True, exist_ok=True)
-    with browser.Browser() as chromium, Fake(PROGRAM, "--rows-per-second", 6000) as fake:
-        def shoot(name, stream, scheme="light", size=(1200, 900), whole=True):
+    with browser.Browser() as chromium:
+        def shoot(url, name, scheme="light", size=(1200, 900), whole=True):
             chromium.prefer(scheme)
             chromium.size(*size, phone=size[0] < 500)
             chromium.open("about:blank")
-            chromium.open(fake.url + f"#stream={stream}")
+            chromium.open(url)
             time.sleep(5)
             chromium.screenshot(folder / name, whole)
-        shoot("before.png", "pump")
-        fake.say("change")
-        time.sleep(3)
-        shoot("moment-later.png", "pump", whole=False)
-        time.sleep(8)
-        shoot("live-light.jpg", "pump", size=(1200, 2480), whole=False)
-        shoot("live-dark.jpg", "pump", "dark", size=(1200, 2480), whole=False)
-        shoot("whole.png", "pump")
-        shoot("live-phone.jpg", "pump", size=(390, 1500), whole=False)
-        shoot("other-phone.png", "valve", "dark", size=(390, 844))
-        fake.say("ill")
-        fake.say("stale")
-        shoot("ill.png", "boiler")
-        shoot("stale-phone.png", "pump", size=(390, 844), whole=False)
+        with real_daemon() as (daemon, send):
+            send(BEFORE, 100000, 0.1)
+            send(AFTER, 50000, 1.0)
+            flow = threading.Thread(target=send, args=(AFTER, 150000, 1.0))
+            flow.start()
+            shoot(daemon.url, "live-light.jpg", size=(1200, 2300), whole=False)
+            shoot(daemon.url, "live-dark.jpg", "dark", size=(1200, 2300), whole=False)
+            shoot(daemon.url, "daemon.png")
+            shoot(daemon.url, "daemon-phone.png", "dark", size=(390, 844))
+            flow.join()
+        with Fake(PROGRAM, "--rows-per-second", 6000) as fake:
+            for word in ("change", "ill", "stale"):
+                fake.say(word)
+            shoot(fake.url + "#stream=boiler", "boiler.png")
+            shoot(fake.url + "#stream=pump", "stale-phone.png", size=(390, 844), whole=False)
 
 
 if browser.missing():
@@ -225,4 +298,4 @@ if browser.missing():
 if "--screenshots" in sys.argv:
     screenshots(pathlib.Path(sys.argv[sys.argv.index("--screenshots") + 1]))
 else:
-    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

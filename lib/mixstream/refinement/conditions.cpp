@@ -42,11 +42,14 @@ Conditions::Content::Content(const MomentTensor& tensor, const RowTable& rows, c
 
 void Conditions::Content::add_block(const MomentTensor& tensor, int power) {
   const int r = set.degree(power);
+  yield_point();
   if (!basis.contains(r)) {
     const DenseMatrix gram = tensor.view(0, r, r, Variables::extended);
     require_finite(gram);
+    yield_point();
     basis[r] = numerics::inverse_root(numerics::to_blaze(gram));
   }
+  yield_point();
   const DenseMatrix cross = tensor.view(power, r, 0, Variables::extended);
   require_finite(cross);
   const Matrix values = basis[r] * numerics::to_blaze(cross);
@@ -57,6 +60,7 @@ void Conditions::Content::add_block(const MomentTensor& tensor, int power) {
 
 void Conditions::Content::add_map(const MomentTensor& tensor, int degree, int law_degree) {
   if (maps.contains({degree, law_degree})) return;
+  yield_point();
   const Matrix whole = numerics::to_blaze(tensor.view(0, degree, law_degree, Variables::extended));
   // Without a constant in x no law has an intercept: monomials with variable 0, which come first, drop out.
   const std::size_t kept = law_monomials.count(law_degree);
@@ -68,6 +72,7 @@ void Conditions::Content::add_map(const MomentTensor& tensor, int degree, int la
   }
   const std::size_t d = sample.feature_count;
   Matrix map(values.rows() * d, law_monomials.count(law_degree - 1), 0.0);
+  yield_point();
   for (const MonomialTable::Slope& slope : law_monomials.slopes(law_degree)) {
     for (std::size_t i = 0; i < values.rows(); ++i) {
       map(i * d + slope.variable, slope.source) += slope.factor * values(i, slope.monomial);
@@ -96,6 +101,7 @@ void Conditions::Content::add_instruments() {
         powers(i, t) = monomials[t] * table.root_multiplicity(degree)[t];
       }
     }
+    yield_point();
     instruments[degree] = {root.rows(), numerics::to_dense(powers * blaze::trans(root)).values};
   }
 }

@@ -216,7 +216,7 @@
     return stream.fit.status === "ok" && !stream.fit.stale ? ["good", "\u2713", "fit accepted"] : ["bad", "\u26a0", "fit not accepted"];
   }
 
-  const banner = (title, words) => make("div", { class: "banner", role: "status" }, make("strong", {}, title), make("p", {}, words));
+  const banner = (title, words) => make("div", { class: "banner", role: "status" }, make("strong", {}, title), make("p", {}, page.sentence(words)));
   function banners(stream) {
     const list = [];
     if (state.lostSince) {
@@ -256,12 +256,12 @@
     if (active.length) {
       list.push(make("ul", { class: "alarm-list" }, active.slice(0, 6).map((alarm) => make("li", {},
         make("div", {}, make("strong", {}, `\u26a0 ${kindName(alarm.kind)}`), make("span", { class: "soft small" }, ` ${when(alarm.time)}, at row ${grouped(alarm.row)}`)),
-        make("p", {}, alarm.words)))));
+        make("p", {}, page.sentence(alarm.words))))));
     }
     const rest = [...active.slice(6), ...past];
     if (rest.length) {
       list.push(page.disclosure(view, "Earlier alarms", page.table("Earlier alarms", ["time", "at row", "kind", "words"], rest.map((alarm) =>
-        [when(alarm.time), grouped(alarm.row), kindName(alarm.kind), make("td", { class: "words" }, alarm.words)]))));
+        [when(alarm.time), grouped(alarm.row), kindName(alarm.kind), make("td", { class: "words" }, page.sentence(alarm.words))]))));
     }
     return list;
   }

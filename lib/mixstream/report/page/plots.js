@@ -291,5 +291,6 @@ const mixstreamPlots = (() => {
 
   const redraw = () => [...live].forEach((entry) => entry.draw());
   const end = (place = document) => [...live].forEach((entry) => { if (place.contains(entry.host)) entry.end(); });
-  return { scatter, overStream, overTime, histogram, redraw, end, streamRange, compact, plain };
+  const parts = { mount, axis, axisWidth, within, trace, colour, clear, decades, stretched };  // for pages with plots of their own
+  return { scatter, overStream, overTime, histogram, redraw, end, streamRange, compact, plain, parts };
 })();
