@@ -11,6 +11,7 @@
 #include <span>
 
 #include "exit_codes.hpp"
+#include "input/read_ahead.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "output.hpp"
 #include "parallel_fit.hpp"
@@ -177,7 +178,9 @@ class FitRun final : public RefusalListener {
       fail(by_words ? exit_usage : exit_data, fmt::format("{}: {}", shown(path_), reader.refusal().text));
       return;
     }
-    read_rows(*reader.value(), in_parts);
+    std::unique_ptr<RowReader> rows = std::move(reader).value();
+    if (!in_parts && plan_.group.empty()) rows = read_ahead(std::move(rows), settings.batch_rows, wake);
+    read_rows(*rows, in_parts);
   }
 
   bool can_be_split() {
@@ -256,7 +259,8 @@ class FitRun final : public RefusalListener {
   /// The first rows are read in order: they fix the pilot, and the anchor of the polish where there is one.
   bool ready_for_parts() const {
     const MomentState& state = session_->estimator().state();
-    const bool polishes = settings_.solve.method == FitMethod::standard && settings_.solve.polish;
+    const bool polishes =
+        settings_.solve.method == FitMethod::standard && settings_.solve.polish != PolishKind::off;
     return state.pilot_is_fixed() && (!polishes || state.row_count() >= settings_.polish.first_check);
   }
 

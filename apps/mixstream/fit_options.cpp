@@ -58,6 +58,12 @@ void SolveOptions::add_to(CLI::App& command) {
                   "default (moments, refinement, polish), paper (Spectral Experts as published) or em")
       ->check(CLI::IsMember({"default", "paper", "em"}))
       ->group(solving);
+  command
+      .add_option("--polish", polish,
+                  "What brings the fit to maximum-likelihood accuracy, row by row: scoring (default),\n"
+                  "stepwise-em, or off (faster; the fit is what the moments say)")
+      ->check(CLI::IsMember({"scoring", "stepwise-em", "off"}))
+      ->group(solving);
   command.add_option("--noise", noise, "Noise variance: shared by all laws (default), or per-component")
       ->check(CLI::IsMember({"shared", "per-component"}))
       ->group(solving);
@@ -122,6 +128,9 @@ Outcome<SolveSettings> SolveOptions::settings(const SolveSettings& base) const {
   solve.second_penalty = lambda2.value_or(base.second_penalty);
   solve.third_penalty = lambda3.value_or(base.third_penalty);
   solve.allow_singular = allow_singular || base.allow_singular;
+  for (const PolishKind kind : {PolishKind::off, PolishKind::scoring, PolishKind::stepwise_em}) {
+    if (polish == name_of(kind)) solve.polish = kind;
+  }
   if (guard) solve.guard = *guard == "auto";
   solve.seed = seed.value_or(base.seed);
   return solve;

@@ -23,6 +23,7 @@ struct SolveOptions {
   std::optional<double> lambda2;
   std::optional<double> lambda3;
   bool allow_singular = false;
+  std::optional<std::string> polish;
   std::optional<std::string> guard;
   std::optional<std::uint64_t> seed;
 

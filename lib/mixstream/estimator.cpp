@@ -11,10 +11,15 @@ namespace {
 
 constexpr std::size_t drift_events_kept = 64;
 
-std::uint8_t bin_of_row(const Row& pilot_row) noexcept {
-  double largest = std::abs(pilot_row.response);
-  for (const double value : pilot_row.features) largest = std::max(largest, std::abs(value));
-  return bin_of(largest);
+void add_event(std::vector<DriftEvent>& events, const DriftEvent& event) {
+  if (events.size() == drift_events_kept) events.erase(events.begin());
+  events.push_back(event);
+}
+
+BinMask mask_of(std::uint32_t bins) {
+  BinMask mask{};
+  for (std::size_t b = 0; b < bin_count; ++b) mask[b] = (bins >> b & 1U) != 0;
+  return mask;
 }
 
 }  // namespace
@@ -22,6 +27,11 @@ std::uint8_t bin_of_row(const Row& pilot_row) noexcept {
 Outcome<Estimator> Estimator::create(const EstimatorSettings& settings) {
   const auto d = static_cast<std::size_t>(std::max(settings.state.layout.feature_count, 0));
   if (const Verdict verdict = check(settings.solve, d); !verdict) return verdict.refusal();
+  if (settings.solve.polish == PolishKind::stepwise_em &&
+      settings.state.memory.kind != Memory::Kind::everything) {
+    return Refusal{Reason::bad_settings,
+                   "stepwise EM cannot forget by a half-life or window: polish by scoring instead"};
+  }
   Outcome<MomentState> state = MomentState::create(settings.state);
   if (!state) return state.refusal();
   return Estimator(settings, std::move(state).value());
@@ -31,7 +41,7 @@ Estimator::Estimator(const EstimatorSettings& settings, MomentState state)
     : settings_(settings),
       state_(std::move(state)),
       next_every_(settings.every),
-      pilot_features_(static_cast<std::size_t>(state_.settings().layout.feature_count)) {
+      pilot_features_(static_cast<std::size_t>(state_.settings().layout.feature_count), 1.0) {
   settings_.state = state_.settings();
   if (settings_.solve.feature_names.empty()) {
     const Outcome<FeatureMap> map = FeatureMap::parse(settings_.state.feature_map);
@@ -41,12 +51,13 @@ Estimator::Estimator(const EstimatorSettings& settings, MomentState state)
   const Memory& memory = settings_.state.memory;
   settings_.polish.polish.pane_count =
       memory.kind == Memory::Kind::window_rows ? static_cast<std::size_t>(memory.panes) : 1;
+  settings_.polish.kind = settings_.solve.polish;
   if (polishes()) polish_.emplace(settings_.polish);
   drift_.reserve(drift_events_kept);
 }
 
 bool Estimator::polishes() const noexcept {
-  return settings_.solve.polish && settings_.solve.method == FitMethod::standard;
+  return settings_.solve.polish != PolishKind::off && settings_.solve.method == FitMethod::standard;
 }
 
 RowVerdict Estimator::absorb(const Row& row) noexcept {
@@ -75,21 +86,25 @@ double Estimator::present_weight(const Row& row) const noexcept {
   return row.weight * std::exp2((row.time - state_.forgetting().clock().latest) / memory.length);
 }
 
+/// The features of the row absorbed last, in pilot coordinates: z has the constant in front, or 1 where there
+/// is none.
+std::span<const double> Estimator::last_features() noexcept {
+  const std::span<const double> z = state_.last_variables();
+  const int constant = state_.settings().layout.constant_feature;
+  if (constant <= 0) return z.subspan(constant < 0 ? 1 : 0, pilot_features_.size());
+  const auto at = static_cast<std::ptrdiff_t>(constant);
+  std::copy_n(z.begin() + 1, at, pilot_features_.begin());
+  std::copy(z.begin() + at + 1, z.end() - 1, pilot_features_.begin() + at + 1);
+  return pilot_features_;
+}
+
 /// Hands the row to the polish, in pilot coordinates.
 void Estimator::polish(const Row& row) noexcept {
-  const Layout& layout = state_.settings().layout;
-  const Pilot& pilot = state_.fixed_pilot();
-  for (std::size_t f = 0; f < pilot_features_.size(); ++f) {
-    const auto variable = static_cast<std::size_t>(layout.variable_of(static_cast<int>(f)));
-    pilot_features_[f] = (row.features[f] - pilot.shift[variable]) / pilot.scale[variable];
-  }
-  const Row moved{pilot_features_, (row.response - pilot.shift.back()) / pilot.scale.back(),
-                  present_weight(row), row.time};
-  std::optional<DriftEvent> event = polish_->absorb(moved, bin_of_row(moved));
+  const Row moved{last_features(), state_.last_variables().back(), present_weight(row), row.time};
+  std::optional<DriftEvent> event = polish_->absorb(moved, state_.last_bin());
   if (!event) return;
   event->row = state_.row_count();
-  if (drift_.size() == drift_events_kept) drift_.erase(drift_.begin());
-  drift_.push_back(*event);
+  add_event(drift_, *event);
 }
 
 void Estimator::count_refused(std::string_view reason) {
@@ -125,6 +140,7 @@ Report Estimator::scheduled_fit() {
       solve(state_, settings_.solve, last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr);
   const bool trusted = solution.report.status == FitStatus::ok;
   if (trusted) last_fit_ = solution.mixture;
+  watch_moments(solution);
   if (polish_ && polish_->should_check(rows)) {
     if (solution.refined)
       polish_->reconcile(*solution.refined, solution.sample, rows, solution.bins);
@@ -135,6 +151,53 @@ Report Estimator::scheduled_fit() {
   return report_of(std::move(solution));
 }
 
+/// Holds the rows since the last accepted fit against it, once they are enough, and remembers the newest.
+void Estimator::watch_moments(const Solution& solution) {
+  if (!solution.refined || !state_.pilot_is_fixed()) return;
+  const std::uint64_t rows = state_.row_count();
+  const BinMask bins = mask_of(solution.bins);
+  const MomentTensor now = state_.moments(bins);
+  if (watch_.fit && watch_.fit->bins != solution.bins) watch_.fit.reset();
+  if (watch_.fit) {
+    const std::optional<MomentTensor> recent = recent_moments(now, bins);
+    if (!recent) return;
+    std::optional<DriftEvent> event = judge_recent(*recent, solution.sample, *watch_.fit, settings_.drift);
+    if (event) {
+      event->row = rows;
+      add_event(watch_.events, *event);
+    }
+    if (event || solution.refined->accepted) watch_.fit.reset();
+  }
+  if (!watch_.fit && solution.refined->accepted) {
+    watch_.fit = remember(*solution.refined, now, rows, solution.bins, state_.forgetting().clock().latest);
+  }
+}
+
+/// The rows since the remembered fit: of a window, the pane closed last if it began after the fit. Nothing
+/// while they are too few.
+std::optional<MomentTensor> Estimator::recent_moments(const MomentTensor& now, const BinMask& bins) const {
+  const Memory& memory = state_.settings().memory;
+  const RememberedFit& then = *watch_.fit;
+  const std::uint64_t passed = state_.row_count() - then.rows;
+  if (passed < settings_.drift.fewest_rows) return {};
+  if (memory.kind == Memory::Kind::window_rows) {
+    const double pane_rows = memory.length / static_cast<double>(memory.panes);
+    if (static_cast<double>(passed) < 2.0 * pane_rows) return {};
+    return state_.closed_pane_moments(bins);
+  }
+  double half_lives = 0.0;
+  if (memory.kind == Memory::Kind::half_life_rows) half_lives = static_cast<double>(passed) / memory.length;
+  if (memory.kind == Memory::Kind::half_life_seconds)
+    half_lives = (state_.forgetting().clock().latest - then.clock) / memory.length;
+  return since(then, now, std::exp2(-half_lives));
+}
+
+std::vector<DriftEvent> Estimator::drift() const {
+  std::vector<DriftEvent> events(drift_.size() + watch_.events.size());
+  std::ranges::merge(drift_, watch_.events, events.begin(), {}, &DriftEvent::row, &DriftEvent::row);
+  return events;
+}
+
 ScheduledFit Estimator::fit_apart() {
   const bool checks = polish_ && polish_->should_check(state_.row_count());
   const bool had_polish = polish_ && polish_->polish() != nullptr;
@@ -143,6 +206,7 @@ ScheduledFit Estimator::fit_apart() {
   result.report = scheduled_fit();
   result.feedback.next_every = next_every_;
   if (result.report.status == FitStatus::ok) result.feedback.fit = last_fit_;
+  result.feedback.watch = watch_;
   if (checks) result.feedback.schedule = polish_->schedule();
   const bool has_polish = polish_ && polish_->polish() != nullptr;
   if (has_polish && (!had_polish || polish_->resets() != resets)) result.feedback.polish = polish_->state();
@@ -152,7 +216,8 @@ ScheduledFit Estimator::fit_apart() {
 Verdict Estimator::take(const FitFeedback& feedback) {
   const auto d = static_cast<std::size_t>(state_.settings().layout.feature_count);
   const bool fits = (!feedback.fit || feedback.fit->feature_count == d) &&
-                    (!feedback.polish || (polish_ && same_model(*feedback.polish)));
+                    (!feedback.polish || (polish_ && same_model(*feedback.polish))) &&
+                    (!feedback.watch.fit || fits_tensor(*feedback.watch.fit));
   if (!fits) return Refusal{Reason::bad_settings, "the fit is of another model than the estimator's"};
   if (feedback.polish) {
     Outcome<PolishDriver> restored = PolishDriver::restore(*feedback.polish, settings_.polish);
@@ -161,12 +226,13 @@ Verdict Estimator::take(const FitFeedback& feedback) {
   }
   if (polish_ && feedback.schedule) polish_->take_schedule(*feedback.schedule);
   if (feedback.fit) last_fit_ = feedback.fit;
+  watch_ = feedback.watch;
   next_every_ = std::max(next_every_, feedback.next_every);
   return std::monostate{};
 }
 
 Report Estimator::report_of(Solution solution) const {
-  solution.report.drift = drift_;
+  solution.report.drift = drift();
   solution.report.refused = refused();
   return std::move(solution.report);
 }
@@ -188,6 +254,7 @@ Verdict Estimator::merge(const Estimator& other, MergeAs as) {
   if (Verdict verdict = state_.merge(other.state_, as); !verdict) return verdict;
   if (polish_) polish_ = merged ? std::move(*merged) : PolishDriver(settings_.polish);
   if (!last_fit_) last_fit_ = other.last_fit_;
+  watch_.fit.reset();  // the other's rows are not recent ones
   add_counts(other);
   return std::monostate{};
 }
@@ -219,8 +286,7 @@ Verdict Estimator::merge_branch(const Estimator& branch) {
   }
   for (DriftEvent event : branch.drift_) {
     event.row += rows_before;
-    if (drift_.size() == drift_events_kept) drift_.erase(drift_.begin());
-    drift_.push_back(event);
+    add_event(drift_, event);
   }
   add_counts(branch);
   return std::monostate{};

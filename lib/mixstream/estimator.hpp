@@ -19,6 +19,7 @@
 
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/state.hpp"
+#include "mixstream/refinement/moment_drift.hpp"
 #include "mixstream/refinement/polish_driver.hpp"
 #include "mixstream/report/report.hpp"
 #include "mixstream/solve.hpp"
@@ -29,7 +30,16 @@ struct EstimatorSettings {
   StateSettings state;
   SolveSettings solve;
   PolishDriverSettings polish;
+  MomentDriftSettings drift;
   std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
+};
+
+/// What scheduled fits know of drift by the moments.
+struct MomentWatch {
+  std::optional<RememberedFit> fit;  ///< rows since are held against it
+  std::vector<DriftEvent> events;    ///< the last 64
+
+  friend bool operator==(const MomentWatch&, const MomentWatch&) = default;
 };
 
 /// What a scheduled fit leaves in the estimator: made on a copy, taken by the original, stored between the
@@ -38,6 +48,7 @@ struct FitFeedback {
   std::optional<Mixture> fit;                ///< next start and labels, raw; nothing: the last one stays
   std::optional<PolishDriverState> polish;   ///< one that began, or began anew; nothing: it goes on
   std::optional<PolishSchedule> schedule{};  ///< nothing: the polish was not checked
+  MomentWatch watch{};
   std::uint64_t next_every = 0;
 
   Bytes encode() const;
@@ -104,8 +115,8 @@ class Estimator {
   const EstimatorSettings& settings() const noexcept { return settings_; }
   const std::optional<Mixture>& last_fit() const noexcept {
     return last_fit_;
-  }                                                                         ///< the last scheduled one, raw
-  const std::vector<DriftEvent>& drift() const noexcept { return drift_; }  ///< the last 64 events
+  }                                       ///< the last scheduled one, raw
+  std::vector<DriftEvent> drift() const;  ///< the last 64 events of each kind, by row
 
   /// Everything as bytes; restore goes on bit for bit on the same processor.
   Bytes encode() const;
@@ -120,20 +131,25 @@ class Estimator {
   bool polishes() const noexcept;
   void fade_polish(double clock) noexcept;
   double present_weight(const Row& row) const noexcept;
+  std::span<const double> last_features() noexcept;
   void polish(const Row& row) noexcept;
   Report report_of(Solution solution) const;
   Verdict restore(std::span<const std::byte> bytes);
   bool same_model(const PolishDriverState& driver) const noexcept;
   void add_counts(const Estimator& other);
+  void watch_moments(const Solution& solution);
+  bool fits_tensor(const RememberedFit& fit) const;
+  std::optional<MomentTensor> recent_moments(const MomentTensor& now, const BinMask& bins) const;
 
   EstimatorSettings settings_;
   MomentState state_;
   std::optional<PolishDriver> polish_;
   std::optional<Mixture> last_fit_;
-  std::vector<DriftEvent> drift_;
+  std::vector<DriftEvent> drift_;  // of the polish
+  MomentWatch watch_;
   std::map<std::string, std::uint64_t, std::less<>> refused_before_;  // they never became rows
   std::uint64_t next_every_ = 0;
-  std::vector<double> pilot_features_;  // of the row at hand
+  std::vector<double> pilot_features_;  // of the row at hand; the constant's place stays 1
 };
 
 }  // namespace mixstream

@@ -2,11 +2,13 @@
 #include <utility>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/refinement/parameters.hpp"
 
 namespace mixstream {
 namespace {
 
 constexpr std::uint32_t estimator_section = first_guest_type;
+constexpr std::size_t most_events = 64;
 constexpr std::uint64_t largest_list = 1ULL << 24;  // numbers; no list here comes near
 
 void put(ByteWriter& out, const std::vector<double>& values) {
@@ -150,14 +152,46 @@ DriftState take_drift(ByteReader& in) {
   return drift;
 }
 
+void put(ByteWriter& out, const StepwiseEmState& path) {
+  out.put(static_cast<std::uint32_t>(path.settings.noise));
+  for (const double value : {path.settings.step_exponent, path.settings.step_delay,
+                             path.settings.variance_floor, path.time, path.smallest_variance}) {
+    out.put(value);
+  }
+  out.put(path.waiting);
+  out.put(path.row_count);
+  put(out, path.mixture);
+  put(out, path.average);
+  put(out, path.sums);
+  put(out, path.block);
+}
+
+StepwiseEmState take_stepwise(ByteReader& in) {
+  StepwiseEmState path;
+  path.settings.noise = static_cast<NoiseModel>(in.take<std::uint32_t>() % 3);
+  for (double* value : {&path.settings.step_exponent, &path.settings.step_delay,
+                        &path.settings.variance_floor, &path.time, &path.smallest_variance}) {
+    *value = in.take_double();
+  }
+  path.waiting = in.take<std::uint64_t>();
+  path.row_count = in.take<std::uint64_t>();
+  path.mixture = take_mixture(in);
+  path.average = take_mixture(in);
+  path.sums = take_list(in);
+  path.block = take_list(in);
+  return path;
+}
+
 void put(ByteWriter& out, const PolishDriverState& driver) {
   for (const std::uint64_t number : {driver.rows, driver.next_check, driver.resets}) out.put(number);
   out.put(driver.bins);
   for (const std::uint64_t entered : driver.entered) out.put(entered);
-  out.put(static_cast<std::uint32_t>(driver.polish.has_value() && driver.drift.has_value()));
-  if (!driver.polish || !driver.drift) return;
+  const bool begun = driver.polish.has_value() && driver.drift.has_value();
+  out.put(!begun ? 0U : driver.stepwise ? 2U : 1U);
+  if (!begun) return;
   put(out, *driver.polish);
   put(out, *driver.drift);
+  if (driver.stepwise) put(out, *driver.stepwise);
 }
 
 PolishDriverState take_driver(ByteReader& in) {
@@ -165,9 +199,11 @@ PolishDriverState take_driver(ByteReader& in) {
   for (auto* number : {&driver.rows, &driver.next_check, &driver.resets}) *number = in.take<std::uint64_t>();
   driver.bins = in.take<std::uint32_t>();
   for (std::uint64_t& entered : driver.entered) entered = in.take<std::uint64_t>();
-  if (in.take<std::uint32_t>() == 0) return driver;
+  const auto parts = in.take<std::uint32_t>();
+  if (parts == 0) return driver;
   driver.polish = take_polish(in);
   driver.drift = take_drift(in);
+  if (parts > 1) driver.stepwise = take_stepwise(in);
   return driver;
 }
 
@@ -199,8 +235,10 @@ SolveSettings take_solve(ByteReader& in) {
   solve.noise = static_cast<NoiseModel>(noise);
   solve.em_starts = static_cast<int>(in.take<std::uint64_t>() & 0xffff);
   solve.seed = in.take<std::uint64_t>();
-  for (bool* flag : {&solve.allow_singular, &solve.guard, &solve.polish})
-    *flag = in.take<std::uint64_t>() != 0;
+  for (bool* flag : {&solve.allow_singular, &solve.guard}) *flag = in.take<std::uint64_t>() != 0;
+  const auto polish = in.take<std::uint64_t>();
+  if (polish > static_cast<std::uint64_t>(PolishKind::stepwise_em)) in.fail();
+  solve.polish = static_cast<PolishKind>(polish);
   const double noise_variance = in.take_double();
   if (solve.noise == NoiseModel::known) solve.noise_variance = noise_variance;
   for (double* value : {&solve.noise_third, &solve.second_penalty, &solve.third_penalty})
@@ -208,10 +246,71 @@ SolveSettings take_solve(ByteReader& in) {
   return solve;
 }
 
+void put(ByteWriter& out, const RememberedFit& fit) {
+  put(out, fit.mixture);
+  out.put(static_cast<std::uint32_t>(fit.noise));
+  put(out, fit.information);
+  put(out, fit.sums);
+  for (const double value : {fit.expected_ratio, fit.effective_rows, fit.clock}) out.put(value);
+  out.put(fit.rows);
+  out.put(fit.bins);
+}
+
+RememberedFit take_remembered(ByteReader& in) {
+  RememberedFit fit;
+  fit.mixture = take_mixture(in);
+  fit.noise = static_cast<NoiseModel>(in.take<std::uint32_t>() % 3);
+  fit.information = take_list(in);
+  fit.sums = take_list(in);
+  for (double* value : {&fit.expected_ratio, &fit.effective_rows, &fit.clock}) *value = in.take_double();
+  fit.rows = in.take<std::uint64_t>();
+  fit.bins = in.take<std::uint32_t>();
+  const std::size_t size =
+      parameter_count(fit.mixture.component_count(), fit.mixture.feature_count, fit.noise);
+  if (fit.information.size() != size * size) in.fail();
+  return fit;
+}
+
+void put(ByteWriter& out, const std::vector<DriftEvent>& events) {
+  out.put(static_cast<std::uint32_t>(events.size()));
+  for (const DriftEvent& event : events) {
+    out.put(event.row);
+    out.put(static_cast<std::uint32_t>(event.sign));
+    out.put(event.deviations);
+    out.put(event.nats_per_row);
+  }
+}
+
+std::vector<DriftEvent> take_events(ByteReader& in) {
+  std::vector<DriftEvent> events;
+  const auto count = in.take<std::uint32_t>();
+  for (std::uint32_t i = 0; in.ok() && i < count; ++i) {
+    DriftEvent event;
+    event.row = in.take<std::uint64_t>();
+    event.sign = static_cast<DriftSign>(in.take<std::uint32_t>() % 3);
+    event.deviations = in.take_double();
+    event.nats_per_row = in.take_double();
+    if (events.size() < most_events) events.push_back(event);
+  }
+  return events;
+}
+
 template <typename Value>
 void put_optional(ByteWriter& out, const std::optional<Value>& value) {
   out.put(static_cast<std::uint32_t>(value.has_value()));
   if (value) put(out, *value);
+}
+
+void put(ByteWriter& out, const MomentWatch& watch) {
+  put_optional(out, watch.fit);
+  put(out, watch.events);
+}
+
+MomentWatch take_watch(ByteReader& in) {
+  MomentWatch watch;
+  if (in.take<std::uint32_t>() != 0) watch.fit = take_remembered(in);
+  watch.events = take_events(in);
+  return watch;
 }
 
 }  // namespace
@@ -224,6 +323,7 @@ Bytes FitFeedback::encode() const {
   out.put(schedule.value_or(PolishSchedule{}).next_check);
   out.put(schedule.value_or(PolishSchedule{}).bins);
   out.put(next_every);
+  put(out, watch);
   return std::move(out).take();
 }
 
@@ -238,6 +338,7 @@ Outcome<FitFeedback> FitFeedback::decode(std::span<const std::byte> bytes) {
   schedule.bins = in.take<std::uint32_t>();
   if (checked) feedback.schedule = schedule;
   feedback.next_every = in.take<std::uint64_t>();
+  feedback.watch = take_watch(in);
   if (!in.ok() || !in.at_end())
     return Refusal{Reason::bad_snapshot, "what a fit fed back is damaged: its bytes are not sound"};
   return feedback;
@@ -264,13 +365,7 @@ Bytes Estimator::encode() const {
   put(out, settings_.solve);
   out.put(next_every_);
   put_optional(out, last_fit_);
-  out.put(static_cast<std::uint32_t>(drift_.size()));
-  for (const DriftEvent& event : drift_) {
-    out.put(event.row);
-    out.put(static_cast<std::uint32_t>(event.sign));
-    out.put(event.deviations);
-    out.put(event.nats_per_row);
-  }
+  put(out, drift_);
   out.put(static_cast<std::uint32_t>(refused_before_.size()));
   for (const auto& [reason, count] : refused_before_) {
     out.put_text(reason);
@@ -278,6 +373,7 @@ Bytes Estimator::encode() const {
   }
   out.put(static_cast<std::uint32_t>(polish_.has_value()));
   if (polish_) put(out, polish_->state());
+  put(out, watch_);
   const Section section{estimator_section, std::move(out).take()};
   return mixstream::encode(state_, {&section, 1});
 }
@@ -305,15 +401,8 @@ Verdict Estimator::restore(std::span<const std::byte> bytes) {
   take_solve(in);
   next_every_ = in.take<std::uint64_t>();
   if (in.take<std::uint32_t>() != 0) last_fit_ = take_mixture(in);
-  const auto events = in.take<std::uint32_t>();
-  for (std::uint32_t i = 0; in.ok() && i < events; ++i) {
-    DriftEvent event;
-    event.row = in.take<std::uint64_t>();
-    event.sign = in.take<std::uint32_t>() == 0 ? DriftSign::likelihood : DriftSign::scores;
-    event.deviations = in.take_double();
-    event.nats_per_row = in.take_double();
-    if (drift_.size() < drift_.capacity()) drift_.push_back(event);
-  }
+  const std::vector<DriftEvent> events = take_events(in);
+  drift_.assign(events.begin(), events.end());  // within what is reserved
   const auto reasons = in.take<std::uint32_t>();
   for (std::uint32_t i = 0; in.ok() && i < reasons; ++i) {
     const std::string reason = in.take_text();
@@ -321,7 +410,8 @@ Verdict Estimator::restore(std::span<const std::byte> bytes) {
   }
   std::optional<PolishDriverState> driver;
   if (in.take<std::uint32_t>() != 0) driver = take_driver(in);
-  if (!in.ok() || !in.at_end()) return damaged;
+  if (!in.at_end()) watch_ = take_watch(in);  // the first version did not write it
+  if (!in.ok() || !in.at_end() || (watch_.fit && !fits_tensor(*watch_.fit))) return damaged;
   const auto d = static_cast<std::size_t>(state_.settings().layout.feature_count);
   if (last_fit_ && last_fit_->feature_count != d) return damaged;
   if (last_fit_ && last_fit_->component_count() != settings_.solve.component_count) last_fit_.reset();
@@ -332,6 +422,13 @@ Verdict Estimator::restore(std::span<const std::byte> bytes) {
   if (!restored) return restored.refusal();
   polish_ = std::move(restored).value();
   return std::monostate{};
+}
+
+bool Estimator::fits_tensor(const RememberedFit& fit) const {
+  const Layout& layout = state_.settings().layout;
+  const Packing packing(layout.variables());
+  return fit.mixture.feature_count == static_cast<std::size_t>(layout.feature_count) &&
+         fit.sums.size() == packing.size() && fit.rows <= state_.row_count();
 }
 
 bool Estimator::same_model(const PolishDriverState& driver) const noexcept {

@@ -127,7 +127,7 @@ LoopSettings loop_settings(const mixstream_settings& from) {
   SolveSettings& solve = to.estimator.solve;
   solve.component_count = from.component_count;
   solve.noise = from.per_component_noise != 0 ? NoiseModel::per_component : NoiseModel::shared;
-  solve.polish = from.polish != 0;
+  solve.polish = static_cast<PolishKind>(from.polish);
   solve.seed = from.seed;
   to.policy.every_rows = from.refit_every_rows;
   to.policy.every_seconds = from.refit_every_seconds;

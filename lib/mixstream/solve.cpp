@@ -399,6 +399,7 @@ class Solver {
 
 Verdict check(const SolveSettings& settings, std::size_t feature_count) {
   const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
+  if (settings.polish > PolishKind::stepwise_em) return refuse("there is no such polish");
   if (settings.component_count > 32) return refuse("at most 32 components are supported");
   if (feature_count > static_cast<std::size_t>(largest_solved_dimension)) {
     return Refusal{

@@ -120,7 +120,7 @@ struct Recursive {
 LoopSettings settings_for(std::size_t d, bool polish) {
   LoopSettings settings;
   settings.estimator.state.layout = {static_cast<int>(d), 0};
-  settings.estimator.solve.polish = polish;
+  settings.estimator.solve.polish = polish ? PolishKind::scoring : PolishKind::off;
   return settings;
 }
 

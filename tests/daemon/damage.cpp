@@ -16,7 +16,7 @@ TEST_CASE("an untouched stream comes back whole and without a note") {
 TEST_CASE("no turned bit, no cut and no missing file goes unnoticed") {
   const Damage damage = damage_everything();
   MESSAGE(damage.tried << " tried, " << damage.refused << " refused, " << damage.whole << " came back whole, "
-                       << damage.cut << " lost the last record");
+                       << damage.cut << " lost the end of the journal");
   CHECK_MESSAGE(damage.wrong.empty(), (damage.wrong.empty() ? "" : damage.wrong.front()));
   CHECK(damage.refused > 1000);
   CHECK(damage.whole > 100);  // one generation of two

@@ -38,6 +38,7 @@ double deviations_of_chi_square(double chi_square, double dof) noexcept {
 }
 
 const char* name_of(DriftSign sign) noexcept {
+  if (sign == DriftSign::moments) return "moments";
   return sign == DriftSign::likelihood ? "likelihood" : "scores";
 }
 

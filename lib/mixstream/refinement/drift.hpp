@@ -35,8 +35,9 @@ struct DriftSettings {
 enum class DriftSign : std::uint8_t {
   likelihood,  ///< recent rows are less likely than older ones
   scores,      ///< recent rows pull the parameters away
+  moments,     ///< the moments of recent rows contradict the fit of older ones (moment_drift.hpp)
 };
-const char* name_of(DriftSign sign) noexcept;  ///< "likelihood" or "scores"
+const char* name_of(DriftSign sign) noexcept;  ///< "likelihood", "scores" or "moments"
 
 struct DriftEvent {
   std::uint64_t row = 0;  ///< rows given to the detector when it spoke

@@ -181,10 +181,10 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
   // Moves theta by Levenberg-Marquardt under fixed weights; false when it leads nowhere.
   double moved = 0.0;
   LeastSquares at;
-  const auto descend = [&](const Whitener& whitener) {
+  const auto descend = [&](const Whitener& whitener, double enough) {
     auto descent = numerics::levenberg_marquardt(
         [&](const std::vector<double>& theta) { return distance(whitener, theta); }, parameters,
-        settings.max_iterations);
+        settings.max_iterations, enough / rows);
     iterations += descent.iterations;
     moved = movement(parameters, descent.parameters, descent.at.hessian, rows);
     parameters = std::move(descent.parameters);
@@ -195,13 +195,13 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
   try {
     int rounds = 0;
     if (settings.rounds > 1) {
-      if (!descend(early_weights(conditions, mixture, settings))) return hopeless;
+      if (!descend(early_weights(conditions, mixture, settings), settings.early_gain)) return hopeless;
       ++rounds;
     }
     while (true) {
       const FullWeights weights = full_weights(conditions, mixture, leading);
       if (rounds < settings.rounds) {
-        if (!descend(weights.whitener)) return hopeless;
+        if (!descend(weights.whitener, 0.0)) return hopeless;
         ++rounds;
         if (!(moved < settings.settled_below)) continue;
       } else {

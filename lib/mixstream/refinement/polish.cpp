@@ -118,16 +118,6 @@ void AnchoredPolish::scale_slot(std::size_t slot, double factor) noexcept {
   state_.slot_weights[slot] *= factor;
 }
 
-bool AnchoredPolish::absorb(const Row& row) noexcept {
-  kernel_.append(row.features, row.response, row.weight * state_.growth);
-  ++state_.rows;
-  ++state_.rows_since_move;
-  if (!kernel_.full()) return false;
-  flush();
-  if (state_.rows_since_move >= state_.settings.move_every) move_anchor();
-  return true;
-}
-
 /// The buffered rows into the sums at this anchor.
 void AnchoredPolish::flush() noexcept {
   if (kernel_.rows() == 0) return;

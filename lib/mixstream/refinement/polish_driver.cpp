@@ -25,6 +25,18 @@ double limit_for(std::size_t parameter_count, double limit) noexcept {
 
 }  // namespace
 
+const char* name_of(PolishKind kind) noexcept {
+  switch (kind) {
+    case PolishKind::off:
+      return "off";
+    case PolishKind::scoring:
+      return "scoring";
+    case PolishKind::stepwise_em:
+      return "stepwise-em";
+  }
+  return "";
+}
+
 const char* name_of(Reconciled reconciled) noexcept {
   switch (reconciled) {
     case Reconciled::not_started:
@@ -88,6 +100,7 @@ Outcome<PolishDriver> PolishDriver::restore(const PolishDriverState& state,
   driver.state_ = state;
   driver.state_.polish.reset();
   driver.state_.drift.reset();
+  driver.state_.stepwise.reset();
   if (state.polish.has_value() != state.drift.has_value())
     return Refusal{Reason::bad_snapshot, "half of the polish is missing in this state; refit without it"};
   if (!state.polish) return driver;
@@ -97,6 +110,14 @@ Outcome<PolishDriver> PolishDriver::restore(const PolishDriverState& state,
   if (!drift) return drift.refusal();
   driver.polish_ = std::move(polish).value();
   driver.drift_ = std::move(drift).value();
+  if (settings.kind != PolishKind::stepwise_em) return driver;
+  driver.begin_path();
+  if (!state.stepwise) return driver;
+  Outcome<StepwiseEm> stepwise = StepwiseEm::restore(*state.stepwise);
+  if (!stepwise) return stepwise.refusal();
+  if (!same_model(stepwise.value().mixture(), driver.polish_->anchor()))
+    return Refusal{Reason::bad_snapshot, "the stored polish is of two models; refit without it"};
+  driver.stepwise_ = std::move(stepwise).value();
   return driver;
 }
 
@@ -104,14 +125,11 @@ PolishDriverState PolishDriver::state() const {
   PolishDriverState state = state_;
   if (polish_) state.polish = polish_->state();
   if (drift_) state.drift = drift_->state();
+  if (stepwise_) state.stepwise = stepwise_->state();
   return state;
 }
 
-std::optional<DriftEvent> PolishDriver::absorb(const Row& row, std::size_t bin) noexcept {
-  ++state_.rows;
-  if (!polish_ || bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) return {};
-  ++state_.entered[bin];
-  if (!polish_->absorb(row)) return {};
+std::optional<DriftEvent> PolishDriver::judge_block() noexcept {
   std::optional<DriftEvent> event = drift_->add(*polish_);
   if (event) event->row = state_.rows;
   return event;
@@ -160,6 +178,7 @@ Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*w
   }
   if (Verdict verdict = ((*polish_).*way)(*other.polish_); !verdict) return verdict;
   drift_->restart();
+  if (stepwise_) begin_path();
   state_.rows += other.state_.rows;
   state_.next_check = std::max(state_.next_check, other.state_.next_check);
   for (std::size_t bin = 0; bin < largest_bin_count; ++bin) state_.entered[bin] += other.state_.entered[bin];
@@ -210,7 +229,15 @@ void PolishDriver::begin(const RefinedFit& refined, const RowTable& sample) {
                   refined.noise, settings_.polish);
   polish_->warm_anchor(sample);
   drift_.emplace(polish_->shape().parameters(), settings_.drift);
+  if (settings_.kind == PolishKind::stepwise_em) begin_path();
   state_.entered.fill(0);
+}
+
+/// Begins the path of stepwise EM where the polish stands.
+void PolishDriver::begin_path() {
+  const PolishedFit fit = polish_->fit();
+  stepwise_.emplace(is_finite(fit.mixture) ? fit.mixture : polish_->anchor(),
+                    StepwiseEmSettings{.noise = polish_->state().noise});
 }
 
 std::optional<PolishedFit> PolishDriver::fit_to_report(const RefinedFit& refined,
@@ -224,6 +251,9 @@ std::optional<PolishedFit> PolishDriver::fit_to_report(const RefinedFit& refined
     AnchoredPolish warmed = *polish_;
     warmed.warm_anchor(sample);
     fit.mixture = warmed.anchor();
+    fit.parameters = to_parameters(fit.mixture, refined.noise);
+  } else if (stepwise_) {
+    fit.mixture = stepwise_->mixture();
     fit.parameters = to_parameters(fit.mixture, refined.noise);
   }
   const double gain = likelihood_gain(fit.mixture, refined.mixture, sample).deviations();

@@ -12,11 +12,22 @@
 #include "mixstream/refinement/drift.hpp"
 #include "mixstream/refinement/polish.hpp"
 #include "mixstream/refinement/refine.hpp"
+#include "mixstream/refinement/stepwise_em.hpp"
 #include "mixstream/rows/row_table.hpp"
 
 namespace mixstream {
 
+/// How the rows of the stream bring a refined fit to maximum-likelihood accuracy.
+enum class PolishKind : std::uint8_t {
+  off,
+  scoring,      ///< the anchored polish: merges, forgets, gives error bars
+  stepwise_em,  ///< stepwise EM's path is reported; the scoring goes on beside it, as guard, for error bars
+                ///< and drift. Only with a memory of everything; a merge begins the path anew
+};
+const char* name_of(PolishKind kind) noexcept;  ///< "off", "scoring" or "stepwise-em"
+
 struct PolishDriverSettings {
+  PolishKind kind = PolishKind::scoring;
   std::uint64_t first_check = 5000;  ///< rows; later checks at every doubling
   double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
@@ -60,6 +71,7 @@ struct PolishSchedule {
 struct PolishDriverState {
   std::optional<PolishState> polish;
   std::optional<DriftState> drift;
+  std::optional<StepwiseEmState> stepwise;
   std::uint64_t rows = 0;  ///< given, left out ones included
   std::uint64_t next_check = 0;
   std::uint64_t resets = 0;
@@ -79,7 +91,14 @@ class PolishDriver {
 
   /// Takes a row in pilot coordinates, of the given magnitude bin. No throw, no allocation; bounded as
   /// AnchoredPolish::absorb and DriftDetector::add are. An event when the row completes a block that drifted.
-  std::optional<DriftEvent> absorb(const Row& row, std::size_t bin = 0) noexcept;
+  std::optional<DriftEvent> absorb(const Row& row, std::size_t bin = 0) noexcept {
+    ++state_.rows;
+    if (!polish_ || bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) return {};
+    ++state_.entered[bin];
+    if (stepwise_) stepwise_->add(row);
+    if (!polish_->absorb(row)) return {};
+    return judge_block();
+  }
 
   /// Passed on to the polish, if there is one: see AnchoredPolish. No throw, no allocation.
   void forget(double keep) noexcept;
@@ -119,15 +138,18 @@ class PolishDriver {
   std::optional<PolishedFit> fit_to_report(const RefinedFit& refined, const RowTable& sample) const;
 
  private:
+  std::optional<DriftEvent> judge_block() noexcept;
   bool disagrees(const RefinedFit& refined, const RowTable& sample) const;
   Verdict add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&));
   bool holds_left_out_rows(std::uint32_t bins) const noexcept;
   void begin(const RefinedFit& refined, const RowTable& sample);
+  void begin_path();
 
   PolishDriverSettings settings_;
-  PolishDriverState state_;  // without polish and drift, which stand below
+  PolishDriverState state_;  // without polish, drift and stepwise, which stand below
   std::optional<AnchoredPolish> polish_;
   std::optional<DriftDetector> drift_;
+  std::optional<StepwiseEm> stepwise_;
 };
 
 }  // namespace mixstream

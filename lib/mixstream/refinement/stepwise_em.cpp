@@ -16,13 +16,27 @@ double floor_of(const Mixture& start, const StepwiseEmSettings& settings) {
   return std::max(settings.variance_floor * largest, 1e-300);
 }
 
-const Mixture& checked(const Mixture& start, const StepwiseEmSettings& settings) {
+bool fits(const Mixture& start, const StepwiseEmSettings& settings) {
   const bool alpha_fits = settings.step_exponent > 0.5 && settings.step_exponent <= 1.0;
-  if (!is_finite(start) || start.component_count() == 0 || !alpha_fits || !(settings.step_delay >= 1.0)) {
+  return is_finite(start) && start.component_count() > 0 && alpha_fits && settings.step_delay >= 1.0;
+}
+
+const Mixture& checked(const Mixture& start, const StepwiseEmSettings& settings) {
+  if (!fits(start, settings)) {
     throw std::invalid_argument(
         "stepwise EM needs a finite start, a step exponent in (0.5, 1] and a delay of one block or more");
   }
   return start;
+}
+
+StepwiseEmState beginning(const Mixture& start, const StepwiseEmSettings& settings) {
+  StepwiseEmState state;
+  state.settings = settings;
+  state.mixture = state.average = start;
+  state.sums.resize(start.component_count() * component_sums_size(start.feature_count));
+  state.block.resize((start.feature_count + 2) * block_rows);
+  state.smallest_variance = floor_of(start, settings);
+  return state;
 }
 
 bool usable(const Row& row, std::size_t feature_count) noexcept {
@@ -39,44 +53,61 @@ void blend(std::vector<double>& to, const std::vector<double>& from, double shar
 }  // namespace
 
 StepwiseEm::StepwiseEm(const Mixture& start, const StepwiseEmSettings& settings)
-    : settings_(settings),
-      mixture_(checked(start, settings)),
-      average_(start),
-      next_(start),
-      expectation_(start.component_count(), start.feature_count),
-      maximise_(start.feature_count, settings.noise, floor_of(start, settings)),
-      block_((start.feature_count + 2) * block_rows),
-      sums_(start.component_count() * component_sums_size(start.feature_count)),
-      move_(start.feature_count) {}
+    : StepwiseEm(beginning(checked(start, settings), settings)) {}
+
+StepwiseEm::StepwiseEm(StepwiseEmState state)
+    : state_(std::move(state)),
+      next_(state_.mixture),
+      expectation_(state_.mixture.component_count(), state_.mixture.feature_count),
+      maximise_(state_.mixture.feature_count, state_.settings.noise, state_.smallest_variance),
+      move_(state_.mixture.feature_count) {}
+
+Outcome<StepwiseEm> StepwiseEm::restore(const StepwiseEmState& state) {
+  const Refusal damaged{Reason::bad_snapshot,
+                        "the stored path of stepwise EM is not sound; refit without it"};
+  const auto finite = [](double value) { return std::isfinite(value); };
+  if (!fits(state.mixture, state.settings) || !is_finite(state.average)) return damaged;
+  const StepwiseEmState empty = beginning(state.mixture, state.settings);
+  const bool same_shape = state.average.feature_count == state.mixture.feature_count &&
+                          state.average.component_count() == state.mixture.component_count() &&
+                          state.sums.size() == empty.sums.size() && state.block.size() == empty.block.size();
+  const bool sound = state.waiting < block_rows && std::isfinite(state.time) && state.time >= 0.0 &&
+                     state.smallest_variance > 0.0 && std::ranges::all_of(state.sums, finite) &&
+                     std::ranges::all_of(state.block, finite);
+  if (!same_shape || !sound) return damaged;
+  return StepwiseEm(state);
+}
 
 void StepwiseEm::add(const Row& row) noexcept {
-  const std::size_t d = mixture_.feature_count;
+  const std::size_t d = state_.mixture.feature_count;
   if (!usable(row, d)) return;
-  for (std::size_t j = 0; j < d; ++j) block_[j * block_rows + waiting_] = row.features[j];
-  block_[d * block_rows + waiting_] = row.response;
-  block_[(d + 1) * block_rows + waiting_] = row.weight;
-  ++row_count_;
-  if (++waiting_ == block_rows) work_off_block();
+  for (std::size_t j = 0; j < d; ++j) state_.block[j * block_rows + state_.waiting] = row.features[j];
+  state_.block[d * block_rows + state_.waiting] = row.response;
+  state_.block[(d + 1) * block_rows + state_.waiting] = row.weight;
+  ++state_.row_count;
+  if (++state_.waiting == block_rows) work_off_block();
 }
 
 void StepwiseEm::work_off_block() noexcept {
-  waiting_ = 0;
-  const double weight = std::accumulate(block_.end() - block_rows, block_.end(), 0.0);
-  expectation_.begin(mixture_);
-  expectation_.add(block_.data());
+  state_.waiting = 0;
+  const double weight = std::accumulate(state_.block.end() - block_rows, state_.block.end(), 0.0);
+  expectation_.begin(state_.mixture);
+  expectation_.add(state_.block.data());
   const double blocks = weight / static_cast<double>(block_rows);  // a block of weight 128 counts as two
-  const double gamma = std::pow(std::max(time_, settings_.step_delay), -settings_.step_exponent);
+  const double gamma =
+      std::pow(std::max(state_.time, state_.settings.step_delay), -state_.settings.step_exponent);
   const bool warming_up =
-      time_ < settings_.step_delay;  // a plain mean until every component has rows for a law
-  const double share = warming_up ? blocks / (time_ + blocks) : 1.0 - std::pow(1.0 - gamma, blocks);
+      state_.time < state_.settings.step_delay;  // a plain mean until every component has rows for a law
+  const double share = warming_up ? blocks / (state_.time + blocks) : 1.0 - std::pow(1.0 - gamma, blocks);
   const std::span<const double> fresh = expectation_.sums();
-  for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += share * (fresh[i] / weight - sums_[i]);
-  time_ += blocks;
-  if (time_ < settings_.step_delay) return;
-  next_ = mixture_;
-  maximise_(sums_, next_);
+  for (std::size_t i = 0; i < state_.sums.size(); ++i)
+    state_.sums[i] += share * (fresh[i] / weight - state_.sums[i]);
+  state_.time += blocks;
+  if (state_.time < state_.settings.step_delay) return;
+  next_ = state_.mixture;
+  maximise_(state_.sums, next_);
   if (!is_finite(next_)) return;
-  std::swap(mixture_, next_);
+  std::swap(state_.mixture, next_);
   rebase(next_);
   update_average();
 }
@@ -84,14 +115,14 @@ void StepwiseEm::work_off_block() noexcept {
 /// The sums hold residuals at the law before; with the law moved by b they are e - b . x, which the sums
 /// themselves can tell: c becomes c - G b, and sum e^2 becomes sum e^2 - 2 b . c + b'G b.
 void StepwiseEm::rebase(const Mixture& before) noexcept {
-  const std::size_t d = mixture_.feature_count;
+  const std::size_t d = state_.mixture.feature_count;
   const std::size_t gram = d * (d + 1) / 2;
-  for (std::size_t h = 0; h < mixture_.component_count(); ++h) {
-    double* sums = sums_.data() + h * component_sums_size(d);
+  for (std::size_t h = 0; h < state_.mixture.component_count(); ++h) {
+    double* sums = state_.sums.data() + h * component_sums_size(d);
     double* cross = sums + gram;
     double& squares = cross[d];
     for (std::size_t j = 0; j < d; ++j) {
-      move_[j] = mixture_.law(h)[j] - before.law(h)[j];
+      move_[j] = state_.mixture.law(h)[j] - before.law(h)[j];
       squares -= move_[j] * cross[j];
     }
     for (std::size_t i = 0; i < d; ++i) {
@@ -106,11 +137,11 @@ void StepwiseEm::rebase(const Mixture& before) noexcept {
 
 /// Weights t^2 along the path: the first steps, taken far from the optimum, soon count for nothing.
 void StepwiseEm::update_average() noexcept {
-  const double share = std::min(1.0, 3.0 / (time_ - settings_.step_delay + 3.0));
-  blend(average_.weights, mixture_.weights, share);
-  blend(average_.coefficients, mixture_.coefficients, share);
-  if (settings_.noise != NoiseModel::known) {
-    blend(average_.noise_variances, mixture_.noise_variances, share);
+  const double share = std::min(1.0, 3.0 / (state_.time - state_.settings.step_delay + 3.0));
+  blend(state_.average.weights, state_.mixture.weights, share);
+  blend(state_.average.coefficients, state_.mixture.coefficients, share);
+  if (state_.settings.noise != NoiseModel::known) {
+    blend(state_.average.noise_variances, state_.mixture.noise_variances, share);
   }
 }
 
