@@ -59,7 +59,7 @@ def journal_bytes(folder):
 
 
 def settle(daemon, rows):
-    wait_until(lambda: daemon.metric("mixstream_rows_folded_total", "pump") >= rows, 120, f"{rows} rows folded")
+    wait_until(lambda: daemon.metric("mixstream_rows_folded_total", "pump") >= rows, 240, f"{rows} rows folded")
 
 
 def main():
@@ -88,7 +88,7 @@ def main():
         least = LEAST_ROWS * 18  # bytes of a row in the journal, about
         for number in range(rounds):
             before = journal_bytes(state)
-            feeder.wanted = len(feeder.lines) + 200
+            feeder.wanted = len(feeder.lines) + 20
             daemon.start()
             wait_until(lambda: journal_bytes(state) - before > least or daemon.process.poll() is not None, 60,
                        f"round {number} takes rows in")
