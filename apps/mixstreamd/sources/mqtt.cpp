@@ -74,7 +74,8 @@ class MqttClient::Core {
   std::vector<Subscription> subscriptions_;
   MqttListener listener_;
   mosquitto* client_ = nullptr;
-  std::thread connecting_;  // a connect may wait long for a broker that does not answer
+  std::thread connecting_;
+  std::atomic<bool> is_connecting_ = false;
   std::atomic<bool> looping_ = false;
   mutable std::mutex mutex_;
   std::condition_variable stuck_;
@@ -148,9 +149,18 @@ void MqttClient::Core::set_up_backoff() {
   mosquitto_reconnect_delay_set(client_, first, last, true);
 }
 
+/// Never waits: a broker that does not answer can hold up a connect for minutes.
 void MqttClient::Core::begin() {
+  if (is_connecting_.exchange(true)) return;
   if (connecting_.joinable()) connecting_.join();
-  connecting_ = std::thread([this] { connect(); });
+  connecting_ = std::thread([this] {
+    if (looping_) {
+      mosquitto_disconnect(client_);
+      mosquitto_loop_stop(client_, false);
+    }
+    connect();
+    is_connecting_ = false;
+  });
 }
 
 void MqttClient::Core::connect() {
@@ -259,8 +269,6 @@ void MqttClient::Core::revive() {
     last_sign_ = Clock::now();
   }
   log(LogLevel::warning, "MQTT: no connection for a long time; beginning anew");
-  mosquitto_disconnect(client_);
-  if (looping_) mosquitto_loop_stop(client_, false);
   begin();
 }
 
