@@ -53,6 +53,27 @@ def restarts(program):
         check(daemon.log().count("session kept") >= 1, "the session was kept")
 
 
+def partition(program):
+    """The broker falls silent without a word, longer than the keepalive. Nothing is lost."""
+    with place() as (folder, started):
+        broker = Broker(folder)
+        daemon = Daemon(program, folder, STREAM, broker, mqtt="keepalive = 5")
+        started.extend([broker, daemon])
+        daemon.start().wait_ready()
+        numbers = random.Random(4)
+        publish(broker, [message("a", i, numbers) for i in range(20)])
+        broker.process.send_signal(signal.SIGSTOP)
+        try:
+            wait_until(lambda: "connection lost" in daemon.log(), 40, "the silence is noticed")
+            check(not daemon.ready(), "/readyz tells")
+        finally:
+            broker.process.send_signal(signal.SIGCONT)
+        wait_until(daemon.ready, 60, "connected again")
+        publish(broker, [message("a", 20 + i, numbers) for i in range(20)])
+        wait_until(lambda: folded(daemon) == 40 * ROWS, 60, f"all rows, have {folded(daemon)}")
+        check(daemon.metric("mixstream_sequence_gaps_total", "pump") == 0, "no gap")
+
+
 def losses_are_counted(program):
     """A broker that drops what does not fit its queue, and one that forgets everything."""
     with place() as (folder, started):
@@ -111,7 +132,7 @@ def says_who_is_there(program):
 
 
 def main():
-    for test in (restarts, losses_are_counted, says_who_is_there):
+    for test in (restarts, partition, losses_are_counted, says_who_is_there):
         test(sys.argv[1])
         print("passed:", test.__name__, flush=True)
 

@@ -1,0 +1,17 @@
+"""Every key that the loader takes stands in the example, the manual page and the guide, and no other does.
+keys.py SOURCE_ROOT"""
+
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+source = (root / "apps/mixstreamd/config/load.cpp").read_text()
+taken = set(re.findall(r'\btake\w*\(\s*"(\w+)"', source)) - {"log", "http", "mqtt", "stream"}
+example = set(re.findall(r"^(?:# )?(\w+) = ", (root / "docs/mixstreamd.toml").read_text(), re.M))
+manual = set(re.findall(r"^\.B (\w+)(?:\\fR.*)?$", (root / "docs/man/mixstreamd.toml.5").read_text(), re.M))
+guide = set(re.findall(r"^\| `(\w+)` \|", (root / "docs/daemon.md").read_text().split("## Every key")[1], re.M))
+assert len(taken) > 50, taken
+for name, found in (("docs/mixstreamd.toml", example), ("mixstreamd.toml(5)", manual), ("docs/daemon.md", guide)):
+    assert found == taken, f"{name}: lacks {sorted(taken - found)}, knows too much {sorted(found - taken)}"
+print(len(taken), "keys")
