@@ -65,7 +65,7 @@ def partition(program):
         broker.process.send_signal(signal.SIGSTOP)
         try:
             wait_until(lambda: "connection lost" in daemon.log(), 40, "the silence is noticed")
-            check(not daemon.ready(), "/readyz tells")
+            wait_until(lambda: not daemon.ready(), 10, "/readyz tells")
         finally:
             broker.process.send_signal(signal.SIGCONT)
         wait_until(daemon.ready, 60, "connected again")
