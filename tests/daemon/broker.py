@@ -12,9 +12,9 @@ from daemon import STREAM, Broker, Daemon, check, place, row, wait_until
 ROWS = 16
 
 
-def message(sensor, number, numbers, laws=((1.0, 2.0), (-1.0, 0.5))):
-    rows = [[round(v, 6) for v in row(numbers, laws)] for _ in range(ROWS)]
-    return json.dumps({"sensor": sensor, "seq": number * ROWS, "rows": rows}, separators=(",", ":"))
+def message(sensor, number, numbers, laws=((1.0, 2.0), (-1.0, 0.5)), count=ROWS):
+    rows = [[round(v, 6) for v in row(numbers, laws)] for _ in range(count)]
+    return json.dumps({"sensor": sensor, "seq": number * count, "rows": rows}, separators=(",", ":"))
 
 
 def publish(broker, lines, topic="plant/pump"):
@@ -114,8 +114,8 @@ def says_who_is_there(program):
             return json.loads(listen(broker, "mixstream/status", 1).communicate()[0])["status"]
         wait_until(lambda: status() == "online", 20, "online")
         numbers = random.Random(3)
-        publish(broker, [message("a", i, numbers) for i in range(4500)])
-        wait_until(lambda: folded(daemon) == 4500 * ROWS, 120, "72,000 rows")
+        publish(broker, [message("a", i, numbers, count=256) for i in range(280)])
+        wait_until(lambda: folded(daemon) == 280 * 256, 120, "71,680 rows")
         wait_until(lambda: daemon.metric("mixstream_fit_components", "pump") == 2, what="a fit")
         fit = json.loads(listen(broker, "mixstream/pump/fit", 1).communicate()[0])
         check(fit["schema"] == 1 and len(fit["components"]) == 2 and fit["stale"] is False, f"the retained fit: {fit}")
@@ -123,7 +123,7 @@ def says_who_is_there(program):
         events = listen(broker, "mixstream/pump/event", 1, 60)
         time.sleep(0.5)
         changed = ((1.0, 2.0), (0.0, -1.5))
-        publish(broker, [message("a", 4500 + i, numbers, changed) for i in range(1500)])
+        publish(broker, [message("a", 280 + i, numbers, changed, 256) for i in range(100)])
         event = json.loads(events.communicate()[0])
         check(event["kind"] in ("drift", "poor_fit"), f"the change is an event: {event}")
         wait_until(lambda: '"drift"' in daemon.get("/api/v1/streams/pump"), 30, "drift is an alarm")
