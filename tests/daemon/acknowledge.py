@@ -130,4 +130,5 @@ def main():
         print("100 acknowledged after their journal, 1 held back while the disk refused")
 
 
-main()
+if __name__ == "__main__":
+    main()

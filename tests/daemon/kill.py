@@ -79,6 +79,7 @@ def main():
         daemon = Daemon(program, beaten, stream, broker, mqtt='client_id = "beaten"', http=False, log="warning")
         started.append(daemon)
         feeder = Feeder(broker, seed + 1)
+        started.append(feeder.pub)
         feeder.start()
         state = os.path.join(beaten, "state", "pump")
         least = LEAST_ROWS * 18  # bytes of a row in the journal, about
