@@ -12,14 +12,13 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string_view>
 #include <vector>
 
 namespace bench {
 namespace {
-
-constexpr std::size_t block_rows = 1000000;
 
 /// Appends %.6f of a number below 1e6.
 void append_fixed(std::string& text, double value) {
@@ -71,8 +70,9 @@ void write_all(int descriptor, std::string_view bytes) {
   }
 }
 
-/// Feeds the header and `blocks` times the rows to the command's standard input.
-Run feed(const std::string& rows, std::size_t blocks, const std::vector<std::string>& words) {
+/// Feeds the header and what `write_rows` writes to the command's standard input. The rows are written, and
+/// may be made, in a process of their own.
+Run feed(const std::function<void(int)>& write_rows, const std::vector<std::string>& words) {
   int ends[2];
   if (::pipe(ends) != 0) return {};
   const auto began = std::chrono::steady_clock::now();
@@ -80,7 +80,7 @@ Run feed(const std::string& rows, std::size_t blocks, const std::vector<std::str
   if (feeder == 0) {
     ::close(ends[0]);
     write_all(ends[1], "a,b,c,d,y\n");
-    for (std::size_t i = 0; i < blocks; ++i) write_all(ends[1], rows);
+    write_rows(ends[1]);
     ::_exit(0);
   }
   const ::pid_t child = ::fork();
@@ -135,7 +135,7 @@ bool compare_times(const std::string& rows, std::size_t row_count, std::vector<P
   for (int turn = 0; turn < 5; ++turn) {
     for (Program& program : all) {
       if (turn >= program.turns) continue;
-      const Run run = feed(rows, 1, program.words);
+      const Run run = feed([&](int pipe) { write_all(pipe, rows); }, program.words);
       program.good = program.good && run.good;
       program.best = std::min(program.best, run.seconds);
       program.best_processor = std::min(program.best_processor, run.processor_seconds);
@@ -155,20 +155,18 @@ bool compare_times(const std::string& rows, std::size_t row_count, std::vector<P
   return all.front().good;
 }
 
-std::string first_rows(const std::string& rows, std::size_t count) {
-  std::size_t end = 0;
-  for (std::size_t i = 0; i < count; ++i) end = rows.find('\n', end) + 1;
-  return rows.substr(0, end);
-}
-
-bool compare_memory(const std::string& rows, const std::string& tool, bool in_full) {
-  std::vector<std::size_t> sizes{block_rows / 10, block_rows, 10 * block_rows};
-  if (in_full) sizes.push_back(100 * block_rows);
+/// The rows are made by who feeds them: the peak memory of a child begins with what its parent holds.
+bool compare_memory(const std::string& tool, bool in_full) {
+  std::vector<std::size_t> sizes{100000, 1000000, 10000000};
+  if (in_full) sizes.push_back(100000000);
   bool good = true;
   for (const std::size_t size : sizes) {
-    const Run run =
-        feed(size < block_rows ? first_rows(rows, size) : rows, std::max<std::size_t>(size / block_rows, 1),
-             {tool, "fit", "-q", "-k", "2", "-y", "y", "-x", "a,b,c,d"});
+    const auto write_rows = [size](int pipe) {
+      const std::size_t block = std::min<std::size_t>(size, 1000000);
+      const std::string rows = make_rows(block);
+      for (std::size_t i = 0; i < size / block; ++i) write_all(pipe, rows);
+    };
+    const Run run = feed(write_rows, {tool, "fit", "-q", "-k", "2", "-y", "y", "-x", "a,b,c,d"});
     good = good && run.good;
     std::printf("{\"benchmark\":\"pipe_memory\",\"rows\":%zu,\"mebibytes\":%.1f,\"goal\":64,\"ran\":%s}\n",
                 size, static_cast<double>(run.kibibytes) / 1024.0, run.good ? "true" : "false");
@@ -179,12 +177,12 @@ bool compare_memory(const std::string& rows, const std::string& tool, bool in_fu
 }  // namespace
 
 bool compare_pipes(const std::string& tool, const std::string& self, std::size_t rows, bool in_full) {
+  bool good = compare_memory(tool, in_full);  // first, while this program is small itself
   std::vector<Program> all = programs(tool, self, 5);
-  bool good = compare_times(make_rows(rows), rows, all);
+  good = compare_times(make_rows(rows), rows, all) && good;
   all.resize(4);  // the slow ones have shown what they can do
   for (Program& program : all) program.turns = 3;
-  good = compare_times(make_rows(10 * rows), 10 * rows, all) && good;
-  return compare_memory(make_rows(block_rows), tool, in_full) && good;
+  return compare_times(make_rows(10 * rows), 10 * rows, all) && good;
 }
 
 int parse_standard_input() {

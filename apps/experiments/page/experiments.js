@@ -1,7 +1,7 @@
 "use strict";
 // The page of the experiments: the results' JSON as tables and plots. The parts come from the report page.
 {
-  const { make, table, figure, section, brand, themeSwitch, showTheme } = mixstreamPage.parts;
+  const { make, table, figure, section, brand, themeSwitch, showTheme } = mixstreamPage;
   const { mount, axis, axisWidth, within, trace, colour, clear, decades, stretched } = mixstreamPlots.parts;
   const { plain, compact } = mixstreamPlots;
 

@@ -12,7 +12,8 @@
 namespace mixstream {
 namespace {
 
-constexpr int full_batches_first = 16;  // in a row, before a thread is worth it
+constexpr int large_batches_first = 32;  // in a row, before a thread is worth it
+constexpr std::size_t large_share = 8;  // an eighth of a full batch: a pipe hands out less than was asked for
 constexpr std::size_t fewest_slots = 4;
 
 /// A batch with its own memory.
@@ -22,11 +23,13 @@ struct Slot {
   std::vector<RowPlace> places;
   std::vector<RefusedRow> refused;
   std::uint64_t bytes_taken = 0;
+  std::uint64_t offset = 0;
   std::exception_ptr failure;
 
   void fill(RowReader& reader) noexcept try {
     outcome = reader.next();
     bytes_taken = reader.bytes_taken();
+    offset = reader.offset();
     if (!*outcome) return;
     Batch& batch = outcome->value();
     numbers.assign(batch.numbers, batch.numbers + batch.rows * batch.width);
@@ -72,6 +75,7 @@ class ReadAhead final : public RowReader {
     const Slot& slot = ring_[taken_ % ring_.size()];
     holds_one_ = !slot.last();  // the last is handed out for ever
     bytes_taken_ = slot.bytes_taken;
+    offset_ = slot.offset;
     if (slot.failure) std::rethrow_exception(slot.failure);
     return *slot.outcome;
   }
@@ -79,19 +83,20 @@ class ReadAhead final : public RowReader {
   std::uint64_t bytes_taken() const noexcept override {
     return thread_.joinable() ? bytes_taken_ : reader_->bytes_taken();
   }
+  std::uint64_t offset() const noexcept override { return thread_.joinable() ? offset_ : reader_->offset(); }
 
  private:
-  /// Reads as if there were no thread, and starts one behind the last of many full batches.
+  /// Reads as if there were no thread, and starts one behind many large batches.
   Outcome<Batch> next_here() {
-    if (full_batches_ == full_batches_first) {
+    if (large_batches_ == large_batches_first) {
       const std::size_t batch = settings_.batch_rows * (settings_.width * sizeof(double) + sizeof(RowPlace));
       ring_.resize(std::max(settings_.most_bytes / batch, fewest_slots));
       thread_ = std::thread([this] { run(); });
       return next();
     }
     Outcome<Batch> outcome = reader_->next();
-    const bool full = outcome && outcome.value().rows == settings_.batch_rows;
-    full_batches_ = full && std::thread::hardware_concurrency() > 1 ? full_batches_ + 1 : 0;
+    const bool large = outcome && outcome.value().rows * large_share >= settings_.batch_rows;
+    large_batches_ = large && std::thread::hardware_concurrency() > 1 ? large_batches_ + 1 : 0;
     return outcome;
   }
 
@@ -113,8 +118,9 @@ class ReadAhead final : public RowReader {
 
   std::unique_ptr<RowReader> reader_;
   ReadAheadSettings settings_;
-  int full_batches_ = 0;
+  int large_batches_ = 0;
   std::uint64_t bytes_taken_ = 0;  // up to the batch handed out last
+  std::uint64_t offset_ = 0;       // likewise
   bool holds_one_ = false;         // the caller reads slot taken_
 
   std::vector<Slot> ring_;  // memory comes to a slot when it is used

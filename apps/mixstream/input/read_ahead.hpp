@@ -14,8 +14,8 @@ struct ReadAheadSettings {
   void (*wake)() = nullptr;            ///< makes a waiting next() of the reader return
 };
 
-/// The same batches in the same order, read ahead by another thread. The thread starts when full batches have
-/// come for a while and there is a second processor: a slow or short input is read as before. Not for a
+/// The same batches in the same order, read ahead by another thread. The thread starts when large batches
+/// have come for a while and there is a second processor: a slow or short input is read as before. Not for a
 /// selection with text or lines, whose bytes the reader would overwrite. `wake` is called when the result is
 /// destroyed while the reader may wait.
 std::unique_ptr<RowReader> read_ahead(std::unique_ptr<RowReader> reader, const ReadAheadSettings& settings);
