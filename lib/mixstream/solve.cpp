@@ -286,10 +286,31 @@ class Solver {
     const Mixture& mixture = polished ? polished->mixture : fit.mixture;
     const DenseMatrix covariance = covariance_from(polished ? polished->information : fit.information);
     const MixtureErrors errors = raw_mixture_errors(mixture, fit.noise, covariance, layout_, tensor_.pilot());
-    report().status = fit.accepted ? FitStatus::ok : FitStatus::poor_fit;
+    const bool parted = fit.accepted && polished && polish_ != nullptr && parts_from_moments(fit, mixture);
+    report().status = fit.accepted && !parted ? FitStatus::ok : FitStatus::poor_fit;
     take(to_raw(mixture, layout_, tensor_.pilot()), &errors);
     if (fit.accepted && lost_component()) report().status = FitStatus::lost_component;
-    report().words = verdict_words(fit, tail_suspected);
+    report().words =
+        parted ? parted_words(hausman_distance(fit, mixture)) : verdict_words(fit, tail_suspected);
+  }
+
+  /// The moments of all rows and the scores of all rows are two ways to the same laws, with optima of their
+  /// own. Where the two ends differ by far more than their errors, one is wrong, whatever each says of
+  /// itself. With y, y^2 and y^3 alone the noise is not Gaussian, and the scores may differ.
+  static bool parts_from_moments(const RefinedFit& fit, const Mixture& polished) {
+    const double parameters = static_cast<double>(fit.information.rows);
+    const double limit = PolishDriverSettings{}.distance_limit * (1.0 + 3.0 / parameters);
+    return !fit.conditions.starts_with("q<=3") && !(hausman_distance(fit, polished) < limit);
+  }
+
+  static std::string parted_words(double distance) {
+    return fmt::format(
+        "do not trust these laws: the moments and the scores of the rows lead to different ones ({:.1f} "
+        "times as "
+        "far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger "
+        "--sample or "
+        "another --seed.",
+        std::sqrt(distance));
   }
 
   /// While the sample still holds every row, EM from the refined fit is the maximum likelihood estimate
