@@ -46,6 +46,7 @@ struct SensorLoop::Core {
   std::uint64_t last_hand_over_rows = 0;
   double last_hand_over_time = -std::numeric_limits<double>::infinity();
   double latest_time = 0.0;
+  std::uint64_t due_at_rows = 0;  // the least count at which the policy asks
 
   // The solver thread's.
   alignas(64) Estimator total;
@@ -67,8 +68,10 @@ struct SensorLoop::Core {
         exchange{std::move(spare), front.polish_, {}, {}} {
     exchange.drift.reserve(front.drift_.capacity());
     exchange.interval.prepare_interval(total.state_);
+    schedule();
   }
 
+  void schedule() noexcept;
   bool due() const noexcept;
   void receive() noexcept;
   void hand_over() noexcept;
@@ -76,11 +79,16 @@ struct SensorLoop::Core {
   void give_back();
 };
 
+/// To be called when the counts that the policy asks at may have changed: once a refit, not once a row.
+void SensorLoop::Core::schedule() noexcept {
+  due_at_rows = std::numeric_limits<std::uint64_t>::max();
+  if (policy.every_rows > 0) due_at_rows = front.next_every_;
+  if (policy.for_polish && front.polish_) due_at_rows = std::min(due_at_rows, front.polish_->next_check());
+}
+
 bool SensorLoop::Core::due() const noexcept {
   if (asked.load(std::memory_order_relaxed)) return true;
-  if (policy.every_rows > 0 && front.every_is_due()) return true;
-  if (policy.for_polish && front.polish_ && front.polish_->should_check(front.state_.row_count()))
-    return true;
+  if (front.state_.row_count() >= due_at_rows) return true;
   if (policy.every_seconds > 0.0 && latest_time >= last_hand_over_time + policy.every_seconds) return true;
   return policy.on_drift && !front.drift_.empty() && front.drift_.back().row > last_hand_over_rows;
 }
@@ -95,6 +103,7 @@ void SensorLoop::Core::receive() noexcept {
     else if (front.polish_ && exchange.polish)
       front.polish_->take_schedule(exchange.polish->schedule());
     front.next_every_ = exchange.next_every;
+    schedule();
   }
   exchange.fit_is_new = exchange.polish_is_new = exchange.schedule_is_new = false;
 }

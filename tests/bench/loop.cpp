@@ -4,6 +4,7 @@
 //   loop slices | stretches    only the slices of refits; the longest stretches between their yield points
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -112,6 +113,16 @@ struct Recursive {
   }
 };
 
+/// Leaves the core of the loop, whatever taskset says of the program, where there is another.
+void leave_core(int loop_core) {
+  cpu_set_t others;
+  CPU_ZERO(&others);
+  for (int core = 0; core < static_cast<int>(std::thread::hardware_concurrency()) + 64; ++core) {
+    if (core != loop_core) CPU_SET(static_cast<unsigned>(core), &others);
+  }
+  sched_setaffinity(0, sizeof others, &others);
+}
+
 /// Moments only: the state by itself, the loop, and the loop while refits run one after the other beside it.
 void bench_moments(const LoopRows& rows, int passes, Printer& print) {
   const LoopSettings settings = loop_settings(rows.d, false);
@@ -124,7 +135,8 @@ void bench_moments(const LoopRows& rows, int passes, Printer& print) {
   print("the same without the loop", measure(
                                          rows, [&](const Row& row) { state.absorb(row); }, passes));
   std::atomic<bool> running{true};
-  std::thread solver([&] {
+  std::thread solver([&, loop_core = sched_getcpu()] {
+    leave_core(loop_core);
     while (running.load(std::memory_order_relaxed)) {
       loop.request_refit();
       loop.refit();
