@@ -5,8 +5,8 @@
 namespace mixstream::web {
 namespace {
 
-constexpr std::size_t piece = 16 * 1024;  // read at once
-constexpr int most_steps = 32;            // before others get their turn
+constexpr std::size_t piece = 16384;  // read at once
+constexpr int most_steps = 32;        // before others get their turn
 
 }  // namespace
 

@@ -15,9 +15,9 @@ namespace mixstream::web {
 
 struct RequestLimits {
   std::size_t target_bytes = 2048;
-  std::size_t header_bytes = 8 * 1024;  ///< of the request line and all headers
+  std::size_t header_bytes = 8192;  ///< of the request line and all headers
   std::size_t headers = 64;
-  std::size_t body_bytes = 64 * 1024;
+  std::size_t body_bytes = 65536;
 };
 
 struct Request {

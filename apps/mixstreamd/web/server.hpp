@@ -25,8 +25,8 @@ struct WebSettings {
   std::chrono::milliseconds request_time{
       10'000};                                  ///< for a whole request to come in, and an answer to go out
   std::chrono::milliseconds idle_time{30'000};  ///< between two requests of a connection
-  std::size_t most_header_bytes = 8 * 1024;
-  std::size_t most_body_bytes = 64 * 1024;
+  std::size_t most_header_bytes = 8192;
+  std::size_t most_body_bytes = 65536;
 };
 
 /// Listens and answers from construction to destruction, in a thread of its own.
