@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
-
-#include "experiments/stopwatch.hpp"
 
 namespace experiments {
 namespace {
@@ -17,9 +16,10 @@ const Json& finished(Context& context, const std::string& key, const std::functi
   if (const Json* cell = context.store.find(key)) return *cell;
   fmt::print(stderr, "{} ...", key);
   std::fflush(stderr);
-  const Stopwatch watch;
+  const auto began = std::chrono::steady_clock::now();
   const Json& cell = context.store.add(key, run());
-  fmt::print(stderr, " {:.1f} s\n", watch.processor_seconds());
+  fmt::print(stderr, " {:.1f} s\n",
+             std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   return cell;
 }
 
