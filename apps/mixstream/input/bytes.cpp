@@ -16,21 +16,32 @@
 namespace mixstream {
 namespace {
 
+constexpr int pipe_bytes = 1 << 20;  // the most that Linux allows by default
+
 /// A path opened for reading; "-" is standard input, which stays open.
 class Descriptor {
  public:
   explicit Descriptor(const std::string& path)
       : name_(path == "-" ? "standard input" : path),
         owned_(path != "-"),
-        number_(owned_ ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : STDIN_FILENO) {}
+        number_(owned_ ? ::open(path.c_str(), O_RDONLY | O_CLOEXEC) : STDIN_FILENO) {
+#if defined(F_SETPIPE_SZ)
+    // Who writes into a pipe and who reads it take turns less often; what is no pipe refuses, without harm.
+    if (number_ >= 0) ::fcntl(number_, F_SETPIPE_SZ, pipe_bytes);
+#endif
+  }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
     if (owned_ && number_ >= 0) ::close(number_);
   }
 
-  int number() const noexcept { return number_; }
-  const std::string& name() const noexcept { return name_; }
+  int number() const noexcept {
+    return number_;
+  }
+  const std::string& name() const noexcept {
+    return name_;
+  }
 
  private:
   std::string name_;

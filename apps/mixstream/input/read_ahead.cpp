@@ -58,7 +58,7 @@ class ReadAhead final : public RowReader {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    changed_.notify_all();
+    room_.notify_one();
     settings_.wake();
     thread_.join();
   }
@@ -69,9 +69,9 @@ class ReadAhead final : public RowReader {
     if (holds_one_) {  // the caller is done with it
       ++taken_;
       holds_one_ = false;
-      changed_.notify_all();
+      if (filled_ - taken_ == ring_.size() / 2) room_.notify_one();
     }
-    changed_.wait(lock, [&] { return filled_ > taken_; });
+    rows_.wait(lock, [&] { return filled_ > taken_; });
     const Slot& slot = ring_[taken_ % ring_.size()];
     holds_one_ = !slot.last();  // the last is handed out for ever
     bytes_taken_ = slot.bytes_taken;
@@ -100,19 +100,21 @@ class ReadAhead final : public RowReader {
     return outcome;
   }
 
+  /// Once the ring is full it sleeps until half of it is free: to wake for every slot would cost more than
+  /// to parse its rows.
   void run() {
-    for (std::size_t number = 0;; ++number) {
-      {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return stopping_ || number < taken_ + ring_.size(); });
-        if (stopping_) return;
-      }
-      Slot& slot = ring_[number % ring_.size()];
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      if (filled_ - taken_ == ring_.size())
+        room_.wait(lock, [&] { return stopping_ || filled_ - taken_ <= ring_.size() / 2; });
+      if (stopping_) return;
+      Slot& slot = ring_[filled_ % ring_.size()];
+      lock.unlock();
       slot.fill(*reader_);
-      const std::lock_guard lock(mutex_);
-      filled_ = number + 1;
-      changed_.notify_all();
-      if (slot.last() || stopping_) return;
+      lock.lock();
+      ++filled_;
+      rows_.notify_one();
+      if (slot.last()) return;
     }
   }
 
@@ -125,9 +127,10 @@ class ReadAhead final : public RowReader {
 
   std::vector<Slot> ring_;  // memory comes to a slot when it is used
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t filled_ = 0;  // batches read; under the mutex, as all below
-  std::size_t taken_ = 0;   // batches that the caller is done with
+  std::condition_variable rows_;  // there is a batch to take
+  std::condition_variable room_;  // there is room for more
+  std::size_t filled_ = 0;        // batches read; under the mutex, as all below
+  std::size_t taken_ = 0;         // batches that the caller is done with
   bool stopping_ = false;
   std::thread thread_;
 };
