@@ -70,7 +70,8 @@ Verdict Daemon::open_streams(const Config& config, Streams kept) {
     }
     Outcome<std::unique_ptr<Stream>> stream = Stream::open(wanted, config.state_folder + "/" + wanted.name);
     if (!stream)
-      return Refusal{stream.refusal().reason, fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
+      return Refusal{stream.refusal().reason,
+                     fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
     opened.emplace_back(std::move(stream).value());
     opened.back()->on_due([this] {
       if (solver_) solver_->wake();
@@ -279,12 +280,10 @@ bool Daemon::stop() {
 bool Daemon::is_done() const {
   const Streams streams = all();
   for (std::size_t i = 0; i < streams.size(); ++i) {
-    const std::shared_ptr<const StreamView> view = streams[i]->view();
-    if (!source_state(i).done || view->refit_running) return false;
-    if (view->rows.folded > 0 && (!view->fit || view->fit->model.report.rows < view->rows.folded)) {
-      if (!streams[i]->refit_is_due()) static_cast<void>(streams[i]->request_refit());
-      return false;
-    }
+    if (!source_state(i).done) return false;
+    if (streams[i]->is_solved()) continue;
+    static_cast<void>(streams[i]->request_refit());
+    return false;
   }
   return true;
 }
@@ -292,7 +291,8 @@ bool Daemon::is_done() const {
 Verdict Daemon::reload(Config config) {
   if (config.state_folder != config_.state_folder)
     return Refusal{Reason::bad_settings, "state_folder changes only with a restart"};
-  if (const Health now = health(); !now.ok) return Refusal{Reason::input_output, "not while this is so: " + now.words};
+  if (const Health now = health(); !now.ok)
+    return Refusal{Reason::input_output, "not while this is so: " + now.words};
   Streams kept;
   for (const std::shared_ptr<Stream>& stream : all()) {
     const auto same = std::ranges::find_if(config.streams, [&](const StreamConfig& wanted) {

@@ -30,14 +30,14 @@ class Daemon final : public DaemonView {
 
   /// A few times a second: alarms, what is published, the broker, the watchdog.
   void tick();
-  /// Puts a configuration that has been read and checked into force: streams that it does not change go on as they
-  /// are. When it refuses, the old one is in force.
+  /// Puts a configuration that has been read and checked into force: streams that it does not change go on as
+  /// they are. When it refuses, the old one is in force.
   Verdict reload(Config config);
   void note_failed_reload();
   bool is_broken() const noexcept { return broken_; }  ///< a reload could not even go back: end
   void refit_all();
-  /// Stops the sources, solves what is due, saves everything. False: something could not be saved, or a thread
-  /// hangs; then leave by _Exit.
+  /// Stops the sources, solves what is due, saves everything. False: something could not be saved, or a
+  /// thread hangs; then leave by _Exit.
   bool stop();
   /// Every source has ended and all its rows are solved: there is nothing left to do.
   bool is_done() const;

@@ -18,20 +18,28 @@ std::atomic<LogFormat> format_used{LogFormat::text};
 
 const char* name_of(LogLevel level) noexcept {
   switch (level) {
-    case LogLevel::error: return "error";
-    case LogLevel::warning: return "warning";
-    case LogLevel::info: return "info";
-    case LogLevel::debug: return "debug";
+    case LogLevel::error:
+      return "error";
+    case LogLevel::warning:
+      return "warning";
+    case LogLevel::info:
+      return "info";
+    case LogLevel::debug:
+      return "debug";
   }
   return "info";
 }
 
 int priority_of(LogLevel level) noexcept {  // of syslog
   switch (level) {
-    case LogLevel::error: return 3;
-    case LogLevel::warning: return 4;
-    case LogLevel::info: return 6;
-    case LogLevel::debug: return 7;
+    case LogLevel::error:
+      return 3;
+    case LogLevel::warning:
+      return 4;
+    case LogLevel::info:
+      return 6;
+    case LogLevel::debug:
+      return 7;
   }
   return 6;
 }

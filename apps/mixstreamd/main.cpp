@@ -37,7 +37,8 @@ extern "C" void on_signal(int number) {
   errno = error;
 }
 
-/// Signals become bytes of a pipe. (Not signalfd: libraries begin threads before main, which do not block them.)
+/// Signals become bytes of a pipe. (Not signalfd: libraries begin threads before main, which do not block
+/// them.)
 void watch_signals() {
   if (::pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return;
   struct ::sigaction action {};
@@ -84,7 +85,8 @@ int end(Daemon& daemon) {
     std::_Exit(exit_failed);
   }).detach();
   const bool saved = daemon.stop();
-  log(saved ? LogLevel::info : LogLevel::error, saved ? "all saved, ending" : "ending without having saved all");
+  log(saved ? LogLevel::info : LogLevel::error,
+      saved ? "all saved, ending" : "ending without having saved all");
   std::_Exit(saved ? exit_stopped : exit_failed);  // what still hangs is not waited for
 }
 
@@ -92,10 +94,16 @@ int run(Daemon& daemon, const Words& words) {
   for (;;) {
     switch (next_signal()) {
       case SIGTERM:
-      case SIGINT: return end(daemon);
-      case SIGHUP: reload(daemon, words.config); break;
-      case SIGUSR1: daemon.refit_all(); break;
-      default: break;
+      case SIGINT:
+        return end(daemon);
+      case SIGHUP:
+        reload(daemon, words.config);
+        break;
+      case SIGUSR1:
+        daemon.refit_all();
+        break;
+      default:
+        break;
     }
     if (daemon.is_broken()) return end(daemon);
     daemon.tick();
@@ -110,7 +118,8 @@ int main(int count, char** arguments) {
   Words words;
   app.set_version_flag("--version", "mixstreamd " MIXSTREAM_VERSION);
   app.add_option("-c,--config", words.config, "Configuration file; default: /etc/mixstream/mixstreamd.toml");
-  app.add_flag("--check-config", words.check_config, "Read the configuration, say what is wrong with it, and end");
+  app.add_flag("--check-config", words.check_config,
+               "Read the configuration, say what is wrong with it, and end");
   app.add_flag("--exit-when-done", words.exit_when_done,
                "End when every source has (stdin and replays do), with all rows solved and saved");
   app.footer("Signals: TERM ends, HUP reads the configuration again, USR1 solves now. See mixstreamd(8).");

@@ -32,8 +32,8 @@ void notify_manager(const std::string& lines) noexcept {
 void notify_reloading() noexcept {
   ::timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  const auto micros = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000U +
-                      static_cast<std::uint64_t>(now.tv_nsec) / 1000U;
+  const auto micros =
+      static_cast<std::uint64_t>(now.tv_sec) * 1'000'000U + static_cast<std::uint64_t>(now.tv_nsec) / 1000U;
   notify_manager(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", micros));
 }
 

@@ -31,7 +31,7 @@ struct LoopRows {
 inline mixstream::LoopSettings loop_settings(std::size_t d, bool polish) {
   mixstream::LoopSettings settings;
   settings.estimator.state.layout = {static_cast<int>(d), 0};
-  settings.estimator.solve.polish = polish;
+  settings.estimator.solve.polish = polish ? mixstream::PolishKind::scoring : mixstream::PolishKind::off;
   return settings;
 }
 

@@ -45,7 +45,7 @@ class Broker:
         self.config = os.path.join(folder, "mosquitto.conf")
         with open(self.config, "w") as file:
             file.write(f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence true\n"
-                       f"persistence_location {folder}/\nautosave_interval 1\nautosave_on_changes true\n"
+                       f"persistence_location {folder}/\n"
                        f"max_queued_messages {queued}\nuser root\nset_tcp_nodelay true\n{extra}\n")
         self.process = None
         self.start()

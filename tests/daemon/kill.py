@@ -76,13 +76,16 @@ def main():
         calm = os.path.join(folder, "calm")
         os.mkdir(beaten)
         os.mkdir(calm)
-        daemon = Daemon(program, beaten, stream, broker, mqtt='client_id = "beaten"', http=False, log="warning")
+        daemon = Daemon(program, beaten, stream, broker, mqtt='client_id = "beaten"', log="warning")
         started.append(daemon)
+        daemon.start().wait_ready()  # the broker keeps what comes from here on
+        time.sleep(0.5)
+        daemon.kill()
         feeder = Feeder(broker, seed + 1)
+        started.append(feeder.pub)
         feeder.start()
         state = os.path.join(beaten, "state", "pump")
         least = LEAST_ROWS * 18  # bytes of a row in the journal, about
-        weak = 0
         for number in range(rounds):
             before = journal_bytes(state)
             feeder.wanted = len(feeder.lines) + 200
@@ -95,8 +98,6 @@ def main():
         feeder.wanted = 0
         feeder.end()
         rows = len(feeder.lines) * ROWS
-        daemon.http_port = __import__("daemon").free_port()
-        daemon.write_config(stream)
         daemon.start().wait_ready()
         settle(daemon, rows)
         check(daemon.terminate() == 0, "SIGTERM does not end it with 0")
@@ -104,6 +105,7 @@ def main():
         other = Daemon(program, calm, stream, broker, mqtt='client_id = "calm"', log="warning")
         started.append(other)
         other.start().wait_ready()
+        time.sleep(0.5)
         subprocess.run(["mosquitto_pub", "-p", str(broker.port), "-q", "1", "-t", "plant/pump", "-l"],
                        input="\n".join(feeder.lines) + "\n", text=True, check=True)
         settle(other, rows)

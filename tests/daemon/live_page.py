@@ -132,6 +132,11 @@ class OfTheDaemon(Reader):
             self.see("1.4", ".card.fit")
 
 
+def small_fake(*options):
+    """Enough rows for fits, too few for the drift detector."""
+    return Fake(PROGRAM, "--rows-before", 15000, *options)
+
+
 class OfAnything(Reader):
     def test_a_change_of_regime_becomes_an_alarm_in_words_and_in_the_plots(self):
         with Fake(PROGRAM) as fake:
@@ -150,7 +155,7 @@ class OfAnything(Reader):
             self.assertNotEqual(rows, self.text(".figures"))
 
     def test_what_the_reader_chose_lives_on_from_fit_to_fit(self):
-        with Fake(PROGRAM, "--rows-per-second", 10000) as fake:
+        with small_fake("--rows-per-second", 10000) as fake:
             self.open(fake)
             self.see("Data and laws")
             self.browser.run("""
@@ -168,7 +173,7 @@ class OfAnything(Reader):
             self.assertEqual({"hidden": "false", "focused": True, "open": True, "at": 900}, kept)
 
     def test_streams_are_chosen_by_links(self):
-        with Fake(PROGRAM) as fake:
+        with small_fake() as fake:
             self.open(fake, "valve")
             self.see("valve", "h1")
             self.see("Fit accepted")
@@ -184,7 +189,7 @@ class OfAnything(Reader):
             self.see("Data and laws")
 
     def test_what_is_wrong_is_told_on_top(self):
-        with Fake(PROGRAM) as fake:
+        with small_fake() as fake:
             self.open(fake)
             self.see("Fit accepted")
             fake.say("stale")
@@ -199,7 +204,7 @@ class OfAnything(Reader):
         self.browser.console()
 
     def test_paused_the_page_stands_still(self):
-        with Fake(PROGRAM, "--rows-per-second", 5000) as fake:
+        with small_fake("--rows-per-second", 5000) as fake:
             self.open(fake)
             self.see("rows a second", ".figures")
             self.browser.run("document.querySelector('.tools .quiet').click()")
@@ -212,7 +217,7 @@ class OfAnything(Reader):
             self.eventually(lambda: self.text(".figures") != before, "going on")
 
     def test_a_fit_can_be_asked_for(self):
-        with Fake(PROGRAM) as fake:
+        with small_fake() as fake:
             self.open(fake)
             self.see("Fit accepted")
             self.browser.run("document.querySelector('.actions button').click()")
@@ -224,7 +229,7 @@ class OfAnything(Reader):
 
     def test_the_page_asks_for_the_token(self):
         token = "0123456789abcdef0123456789abcdef"
-        with tempfile.TemporaryDirectory() as folder, Fake(PROGRAM, "--token-file", secret(folder, token)) as fake:
+        with tempfile.TemporaryDirectory() as folder, small_fake("--token-file", secret(folder, token)) as fake:
             self.open(fake)
             enter = """const input = document.querySelector("#token"); input.value = arguments[0]; input.form.requestSubmit()"""
             self.see("asks for its token", "#page")
@@ -236,7 +241,7 @@ class OfAnything(Reader):
             self.see("Fit accepted")
 
     def test_narrow_and_wide_the_page_fits_and_everything_has_a_name(self):
-        with Fake(PROGRAM) as fake:
+        with small_fake() as fake:
             for stream in ("pump", "valve", "boiler"):
                 self.open(fake, stream)
                 self.see(stream, "h1")
@@ -254,7 +259,7 @@ class OfAnything(Reader):
                 self.assertEqual({"plots": 0, "tables": 0, "controls": 0, "mains": 1, "heads": 1}, found)
 
     def test_light_and_dark_follow_the_system_and_the_switch(self):
-        with Fake(PROGRAM) as fake:
+        with small_fake() as fake:
             self.open(fake)
             self.see("Fit accepted")
             scheme = "return getComputedStyle(document.documentElement).colorScheme"

@@ -27,7 +27,7 @@ inline std::string text_of_message(int number) {
 
 struct ProgramSettings {
   bool deduplicates = true;  // false: what if nobody did
-  std::uint64_t segment_bytes = 6000;
+  std::uint64_t segment_bytes = 2000;
 };
 
 class Program {

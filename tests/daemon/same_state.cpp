@@ -1,5 +1,5 @@
-// Compares what two daemons kept: same_state ONE.toml TWO.toml. Prints both as JSON; ends with 1 where moments, sample,
-// counts or deduplication differ.
+// Compares what two daemons kept: same_state ONE.toml TWO.toml. Prints both as JSON; ends with 1 where
+// moments, sample, counts or deduplication differ.
 #include <fmt/format.h>
 
 #include <optional>
@@ -21,8 +21,8 @@ std::optional<Fold> read_state(const char* path) {
     return std::nullopt;
   }
   const StreamConfig& stream = config.value().streams.front();
-  const auto store = Store::open({.folder = config.value().state_folder + "/" + stream.name,
-                                  .configuration = fingerprint_of(stream)});
+  const auto store = Store::open(
+      {.folder = config.value().state_folder + "/" + stream.name, .configuration = fingerprint_of(stream)});
   if (!store) {
     fmt::print(stderr, "{}\n", store.refusal().text);
     return std::nullopt;
@@ -34,7 +34,8 @@ std::optional<Fold> read_state(const char* path) {
     fmt::print(stderr, "{}\n", fold.refusal().text);
     return std::nullopt;
   }
-  const Verdict replayed = store.value()->replay([&](const Record& record) { return fold.value().take(record); });
+  const Verdict replayed =
+      store.value()->replay([&](const Record& record) { return fold.value().take(record); });
   if (!replayed) fmt::print(stderr, "{}\n", replayed.refusal().text);
   if (!replayed) return std::nullopt;
   return std::move(fold).value();
@@ -42,9 +43,11 @@ std::optional<Fold> read_state(const char* path) {
 
 void print(const char* path, const Fold& fold) {
   const FoldCounts& counts = fold.state().counts();
-  fmt::print("{{\"config\":\"{}\",\"rows\":{},\"folded\":{},\"duplicate\":{},\"refused\":{},\"gaps\":{},\"feedbacks\":{}}}\n",
-             path, counts.rows, counts.folded, counts.duplicate, counts.refused, fold.state().sensors().gaps(),
-             counts.feedbacks);
+  fmt::print(
+      "{{\"config\":\"{}\",\"rows\":{},\"folded\":{},\"duplicate\":{},\"refused\":{},\"gaps\":{},"
+      "\"feedbacks\":{}}}\n",
+      path, counts.rows, counts.folded, counts.duplicate, counts.refused, fold.state().sensors().gaps(),
+      counts.feedbacks);
 }
 
 }  // namespace
@@ -56,7 +59,8 @@ int main(int count, char** words) {
   if (!one || !two) return 3;
   print(words[1], *one);
   print(words[2], *two);
-  const bool moments = one->estimator().state() == two->estimator().state();  // sample and row counts included
+  const bool moments =
+      one->estimator().state() == two->estimator().state();  // sample and row counts included
   const bool numbers = one->state().sensors() == two->state().sensors();
   const bool counts = one->state().counts().folded == two->state().counts().folded &&
                       one->state().refused() == two->state().refused();

@@ -13,6 +13,7 @@ struct Scenario {
   FaultPlan second{};  // met after the first restart
   Survival survival = Survival::nothing;
   unsigned seed = 0;
+  bool damages_newest = false;  // a bit of the newest snapshot turns before the last restart
   Neglect neglect{};
   ProgramSettings program{};
 };
@@ -48,6 +49,18 @@ inline void redeliver(Program& program) {
     }
   }
   program.judge();
+}
+
+/// Turns a bit of the newest snapshot, if there is one.
+inline void damage_newest_snapshot() {
+  std::string newest;
+  for (const std::string& name : disk.names("/disk/stream")) {
+    if (name.starts_with("snapshot-") && !name.ends_with(".tmp")) newest = "/disk/stream/" + name;
+  }
+  if (newest.empty()) return;
+  std::string content = disk.content(newest);
+  content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 4);
+  disk.put(newest, content);
 }
 
 inline void start_healthy(Program& program) {
@@ -90,6 +103,7 @@ inline Ending play(const Scenario& scenario) {
     if (crashed) disk.lose_power(scenario.survival, scenario.seed + 1);
     program.stop();
   }
+  if (scenario.damages_newest) damage_newest_snapshot();
   start_healthy(program);
   if (program.runs()) {
     redeliver(program);

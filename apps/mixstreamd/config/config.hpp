@@ -1,4 +1,5 @@
-// What a configuration says, as plain data. docs/mixstreamd.toml shows every key; mixstreamd.toml(5) explains them.
+// What a configuration says, as plain data. docs/mixstreamd.toml shows every key; mixstreamd.toml(5) explains
+// them.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +28,11 @@ struct MqttConfig {
   bool enabled = false;  ///< whether there is an [mqtt] table
   std::string host = "127.0.0.1";
   std::uint16_t port = 1883;
-  std::string version = "5";             ///< "5" or "3.1.1"
-  std::string client_id = "mixstreamd";  ///< the broker keeps what comes while we are away under this name
-  std::string prefix = "mixstream";      ///< of the topics that are published
-  int keepalive = 60;                    ///< seconds
-  std::uint32_t session_expiry = 604800; ///< seconds that a v5 broker keeps the session
+  std::string version = "5";              ///< "5" or "3.1.1"
+  std::string client_id = "mixstreamd";   ///< the broker keeps what comes while we are away under this name
+  std::string prefix = "mixstream";       ///< of the topics that are published
+  int keepalive = 60;                     ///< seconds
+  std::uint32_t session_expiry = 604800;  ///< seconds that a v5 broker keeps the session
   std::string username;
   std::string password_file;  ///< mode 0600
   bool tls = false;
@@ -43,9 +44,9 @@ struct MqttConfig {
 
 /// When a stream is solved again. Everything off: only when asked.
 struct RefitConfig {
-  double interval = 10.0;      ///< seconds between solves while rows come; 0: not by time
-  std::uint64_t rows = 0;      ///< rows between solves; 0: not by count
-  bool on_drift = true;        ///< when the stream is seen to change
+  double interval = 10.0;  ///< seconds between solves while rows come; 0: not by time
+  std::uint64_t rows = 0;  ///< rows between solves; 0: not by count
+  bool on_drift = true;    ///< when the stream is seen to change
   friend bool operator==(const RefitConfig&, const RefitConfig&) = default;
 };
 
@@ -60,12 +61,12 @@ struct StreamConfig {
   PayloadSettings payload;          ///< feature map and names of fields
   EstimatorSettings estimator;
   RefitConfig refit;
-  double snapshot_interval = 60.0;         ///< seconds, while rows come
-  std::uint64_t journal_limit = 256 << 20; ///< bytes; beyond it a snapshot is made at once
+  double snapshot_interval = 60.0;          ///< seconds, while rows come
+  std::uint64_t journal_limit = 256 << 20;  ///< bytes; beyond it a snapshot is made at once
 };
 
 struct Config {
-  std::string path;         ///< of the file it was read from
+  std::string path;  ///< of the file it was read from
   std::string state_folder = "/var/lib/mixstream";
   LogConfig log;
   std::optional<WebSettings> http;  ///< nothing: no HTTP

@@ -66,7 +66,8 @@ MqttConfig read_mqtt(const toml::table& table, TableReader& outside, const std::
   in.take("tls", mqtt.tls);
   if (mqtt.tls) mqtt.port = 8883;
   in.take_whole("port", mqtt.port, 1, 65535);
-  if (const auto version = in.take_word("version", {"5", "3.1.1"})) mqtt.version = *version == 0 ? "5" : "3.1.1";
+  if (const auto version = in.take_word("version", {"5", "3.1.1"}))
+    mqtt.version = *version == 0 ? "5" : "3.1.1";
   in.take("client_id", mqtt.client_id);
   in.take("prefix", mqtt.prefix);
   in.take_whole("keepalive", mqtt.keepalive, 5, 65535);
@@ -82,8 +83,7 @@ MqttConfig read_mqtt(const toml::table& table, TableReader& outside, const std::
     in.refuse("password", "secrets do not belong into the configuration: give a password_file of mode 0600");
   if (!is_plain_topic(mqtt.prefix)) in.refuse("prefix", "takes a topic without wildcards");
   if (mqtt.client_id.empty()) in.refuse("client_id", "must not be empty: the broker keeps our rows under it");
-  if (!mqtt.password_file.empty() && mqtt.username.empty())
-    in.refuse("password_file", "needs a username");
+  if (!mqtt.password_file.empty() && mqtt.username.empty()) in.refuse("password_file", "needs a username");
   if (!mqtt.tls && !(mqtt.ca_file + mqtt.certificate_file + mqtt.key_file).empty())
     in.refuse("tls", "must be true where certificates are given");
   if (mqtt.certificate_file.empty() != mqtt.key_file.empty())
@@ -106,8 +106,9 @@ void read_source(TableReader& in, StreamConfig& stream) {
   if (!address)
     in.refuse("socket", address.refusal().text);
   else if (!address.value().loopback && !stream.public_socket)
-    in.refuse("socket", "can be reached from outside, and a line socket asks nobody who he is: listen on "
-                        "127.0.0.1 or unix:PATH, or say socket_public = true");
+    in.refuse("socket",
+              "can be reached from outside, and a line socket asks nobody who he is: listen on "
+              "127.0.0.1 or unix:PATH, or say socket_public = true");
 }
 
 void read_payload(TableReader& in, StreamConfig& stream) {
@@ -133,7 +134,8 @@ void read_model(TableReader& in, StreamConfig& stream) {
   std::string features;
   in.take("features", features);
   const std::vector<std::string>& columns = stream.payload.columns;
-  Outcome<FeatureMap> map = columns.empty() ? FeatureMap::parse(features) : FeatureMap::parse(features, columns);
+  Outcome<FeatureMap> map =
+      columns.empty() ? FeatureMap::parse(features) : FeatureMap::parse(features, columns);
   if (!map) {
     in.refuse("features", features.empty() ? "is needed, such as \"1,t,t^2\"" : map.refusal().text);
     return;
@@ -143,7 +145,8 @@ void read_model(TableReader& in, StreamConfig& stream) {
   const Outcome<PayloadParser> parser = PayloadParser::create(stream.payload);
   if (!parser) in.refuse("columns", parser.refusal().text);
   StateSettings& state = stream.estimator.state;
-  state.layout = {static_cast<int>(stream.payload.map.feature_count()), stream.payload.map.constant_feature()};
+  state.layout = {static_cast<int>(stream.payload.map.feature_count()),
+                  stream.payload.map.constant_feature()};
   state.feature_map = stream.payload.map.text();
   state.response = stream.payload.response;
   stream.estimator.solve.feature_names = stream.payload.map.names();
@@ -275,14 +278,16 @@ void check_together(TableReader& in, const Config& config) {
     if (stream.topic.empty()) continue;
     for (const std::string& other : topics) {
       if (other == stream.topic || !filters_overlap(other, stream.topic)) continue;
-      in.refuse("stream", fmt::format("the topic filters '{}' and '{}' overlap, so a broker may send a message "
-                                      "twice: make them equal, or apart",
-                                      other, stream.topic));
+      in.refuse("stream",
+                fmt::format("the topic filters '{}' and '{}' overlap, so a broker may send a message "
+                            "twice: make them equal, or apart",
+                            other, stream.topic));
     }
     topics.push_back(stream.topic);
     if (filters_overlap(stream.topic, config.mqtt.prefix + "/#"))
-      in.refuse("stream", fmt::format("the topic filter '{}' also matches what the daemon publishes under '{}'",
-                                      stream.topic, config.mqtt.prefix));
+      in.refuse("stream",
+                fmt::format("the topic filter '{}' also matches what the daemon publishes under '{}'",
+                            stream.topic, config.mqtt.prefix));
   }
   if (standard_inputs > 1) in.refuse("stream", "only one stream can read stdin");
   if (!topics.empty() && !config.mqtt.enabled) in.refuse("stream", "a topic needs an [mqtt] table");
@@ -296,8 +301,8 @@ Outcome<Config> parse_config(const std::string& text, const std::string& path) {
   try {
     root = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
-    return Refusal{Reason::bad_settings, fmt::format("{}:{}: {}", path, error.source().begin.line,
-                                                     error.description())};
+    return Refusal{Reason::bad_settings,
+                   fmt::format("{}:{}: {}", path, error.source().begin.line, error.description())};
   }
   TableReader in(root, path, "the configuration");
   Config config;

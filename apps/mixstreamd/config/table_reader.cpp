@@ -106,7 +106,8 @@ void TableReader::take_seconds(const char* key, double& seconds, double least, d
   if (value && *value >= least && *value <= most)
     seconds = *value;
   else
-    refuse(key, fmt::format("takes a time such as \"10s\", \"5m\" or \"2h\", from {} to {} seconds", least, most));
+    refuse(key,
+           fmt::format("takes a time such as \"10s\", \"5m\" or \"2h\", from {} to {} seconds", least, most));
 }
 
 std::optional<std::size_t> TableReader::take_word(const char* key, const std::vector<std::string>& words) {

@@ -12,7 +12,8 @@
 
 namespace mixstream {
 
-/// The first thing that is wrong is kept, so that readers are straight lists of keys; ask refusal() at the end.
+/// The first thing that is wrong is kept, so that readers are straight lists of keys; ask refusal() at the
+/// end.
 class TableReader {
  public:
   /// `name`: how messages call the table, such as "[mqtt]".

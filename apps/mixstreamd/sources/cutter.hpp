@@ -34,9 +34,9 @@ class Cutter {
   bool give_whole(const Give& give);
 
   CutterSettings settings_;
-  std::string held_;          // begins at a row
-  std::uint64_t end_;         // offset behind held_
-  bool discarding_ = false;   // inside a line that is too long
+  std::string held_;         // begins at a row
+  std::uint64_t end_;        // offset behind held_
+  bool discarding_ = false;  // inside a line that is too long
 };
 
 }  // namespace mixstream

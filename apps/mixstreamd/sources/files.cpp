@@ -137,15 +137,18 @@ Outcome<std::unique_ptr<Source>> replay_files(const ReplaySettings& settings, Ta
     if (descriptor < 0) return refuse(file, std::strerror(errno));
     readings.push_back({descriptor, file, taken});
     struct ::stat status {};
-    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return refuse(file, "it is no plain file");
+    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
+      return refuse(file, "it is no plain file");
     if (static_cast<std::uint64_t>(status.st_size) < taken) {
-      return refuse(file, fmt::format("{} bytes of it were taken before, and now it has {}: it is another file",
-                                      taken, status.st_size));
+      return refuse(
+          file, fmt::format("{} bytes of it were taken before, and now it has {}: it is another file", taken,
+                            status.st_size));
     }
-    if (::lseek(descriptor, static_cast<::off_t>(taken), SEEK_SET) < 0) return refuse(file, std::strerror(errno));
+    if (::lseek(descriptor, static_cast<::off_t>(taken), SEEK_SET) < 0)
+      return refuse(file, std::strerror(errno));
   }
-  return std::unique_ptr<Source>(std::make_unique<FileSource>(std::move(readings), settings.cutting,
-                                                              settings.header, std::move(take)));
+  return std::unique_ptr<Source>(
+      std::make_unique<FileSource>(std::move(readings), settings.cutting, settings.header, std::move(take)));
 }
 
 }  // namespace mixstream

@@ -24,8 +24,8 @@ struct ReplaySettings {
   std::function<std::uint64_t(const std::string& file)> taken;
 };
 
-/// Reads the files one after the other. Refuses files that cannot be opened, or are shorter than what was taken
-/// from them before.
+/// Reads the files one after the other. Refuses files that cannot be opened, or are shorter than what was
+/// taken from them before.
 Outcome<std::unique_ptr<Source>> replay_files(const ReplaySettings& settings, Take take);
 
 }  // namespace mixstream

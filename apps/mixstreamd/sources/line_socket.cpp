@@ -89,8 +89,8 @@ class LineSocket final : public Source {
       connections_.push_back({descriptor, Cutter(settings_.cutting)});
       return;
     }
-    log(LogLevel::warning, fmt::format("{}: a connection beyond the {} allowed was closed", words_,
-                                       settings_.most_connections));
+    log(LogLevel::warning,
+        fmt::format("{}: a connection beyond the {} allowed was closed", words_, settings_.most_connections));
     ::close(descriptor);
   }
 
@@ -158,7 +158,8 @@ Outcome<int> listen_on_port(const SocketAddress& address, const std::string& whe
   ::addrinfo* found = nullptr;
   const std::string port = std::to_string(address.port);
   if (const int error = ::getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found); error != 0)
-    return Refusal{Reason::input_output, fmt::format("cannot listen on {}: {}", where, ::gai_strerror(error))};
+    return Refusal{Reason::input_output,
+                   fmt::format("cannot listen on {}: {}", where, ::gai_strerror(error))};
   const int listener = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int on = 1;
   const bool bound = listener >= 0 && ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&

@@ -80,8 +80,8 @@ class MqttClient::Core {
   std::condition_variable stuck_;
   std::string words_ = "not connected yet";
   bool connected_ = false;
-  bool is_inside_ = false;  // a callback
-  bool is_stuck_ = false;                 // a message could not be stored, and must not be acknowledged
+  bool is_inside_ = false;                      // a callback
+  bool is_stuck_ = false;                       // a message could not be stored, and must not be acknowledged
   Clock::time_point last_sign_ = Clock::now();  // of life: when it was last connected, or begun
 };
 
@@ -97,7 +97,8 @@ Verdict MqttClient::Core::set_up() {
       if (!secret) return secret.refusal();
       password = secret.value();
     }
-    mosquitto_username_pw_set(client_, config_.username.c_str(), password.empty() ? nullptr : password.c_str());
+    mosquitto_username_pw_set(client_, config_.username.c_str(),
+                              password.empty() ? nullptr : password.c_str());
   }
   if (config_.tls) {
     if (const Verdict verdict = set_up_tls(); !verdict) return verdict;
@@ -138,8 +139,8 @@ void MqttClient::Core::set_up_will() {
   mosquitto_will_set(client_, topic.c_str(), static_cast<int>(offline.size()), offline.data(), qos, true);
 }
 
-/// The library waits `first`, 4 `first`, 9 `first` ... seconds between its attempts: two daemons that lost the same
-/// broker differ in both numbers.
+/// The library waits `first`, 4 `first`, 9 `first` ... seconds between its attempts: two daemons that lost
+/// the same broker differ in both numbers.
 void MqttClient::Core::set_up_backoff() {
   std::random_device random;
   const unsigned first = 1 + random() % 2;
@@ -171,8 +172,9 @@ void MqttClient::Core::connect() {
 void MqttClient::Core::on_connect(int code, int flags) {
   if (code != 0) {
     const std::lock_guard lock(mutex_);
-    words_ = fmt::format("{}:{} refused the connection: {}", config_.host, config_.port,
-                         config_.version == "5" ? mosquitto_reason_string(code) : mosquitto_connack_string(code));
+    words_ =
+        fmt::format("{}:{} refused the connection: {}", config_.host, config_.port,
+                    config_.version == "5" ? mosquitto_reason_string(code) : mosquitto_connack_string(code));
     log(LogLevel::error, "MQTT: " + words_);
     return;
   }
@@ -241,8 +243,8 @@ bool MqttClient::Core::publish(const std::string& topic, const std::string& payl
     if (!connected_) return false;
   }
   const std::string whole = config_.prefix + "/" + topic;
-  return mosquitto_publish(client_, nullptr, whole.c_str(), static_cast<int>(payload.size()), payload.data(), qos,
-                           retain) == MOSQ_ERR_SUCCESS;
+  return mosquitto_publish(client_, nullptr, whole.c_str(), static_cast<int>(payload.size()), payload.data(),
+                           qos, retain) == MOSQ_ERR_SUCCESS;
 }
 
 SourceState MqttClient::Core::state() const {

@@ -1,9 +1,10 @@
 // Messages from an MQTT broker, and what the daemon publishes there.
 //
-// Acknowledgement. Under loop_start() libmosquitto queues the PUBACK of a QoS 1 message before the callback but
-// writes it after the callback has returned; under mosquitto_loop() it would be on the wire before. So the callback
-// returns only when every stream has the message on disk, and what was not stored is never acknowledged: the broker
-// keeps it for our client id and sends it again. tests/daemon/acknowledge.py pins this order.
+// Acknowledgement. Under loop_start() libmosquitto queues the PUBACK of a QoS 1 message before the callback
+// but writes it after the callback has returned; under mosquitto_loop() it would be on the wire before. So
+// the callback returns only when every stream has the message on disk, and what was not stored is never
+// acknowledged: the broker keeps it for our client id and sends it again. tests/daemon/acknowledge.py pins
+// this order.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +34,10 @@ struct MqttListener {
 
 class MqttClient final : public Source {
  public:
-  /// Reads the password file, sets TLS and last will up, and starts to connect; an absent broker is waited for.
-  /// Refuses what cannot work later either: secrets that others may read, certificates that do not load.
-  static Outcome<std::unique_ptr<MqttClient>> start(const MqttConfig& config, std::vector<Subscription> subscriptions,
+  /// Reads the password file, sets TLS and last will up, and starts to connect; an absent broker is waited
+  /// for. Refuses what cannot work later either: secrets that others may read, certificates that do not load.
+  static Outcome<std::unique_ptr<MqttClient>> start(const MqttConfig& config,
+                                                    std::vector<Subscription> subscriptions,
                                                     MqttListener listener);
   ~MqttClient() override;
   MqttClient(const MqttClient&) = delete;

@@ -11,9 +11,9 @@ namespace mixstream {
 /// Bytes that came together, and where from.
 struct Arrival {
   std::string_view payload;
-  std::string_view origin{};   ///< topic, or the file of a replay
-  std::uint64_t offset = 0;    ///< of a replay: of the first byte behind the message
-  bool too_long = false;       ///< a line beyond the limit; the payload is its beginning
+  std::string_view origin{};  ///< topic, or the file of a replay
+  std::uint64_t offset = 0;   ///< of a replay: of the first byte behind the message
+  bool too_long = false;      ///< a line beyond the limit; the payload is its beginning
 };
 
 /// Returns when it is safe on disk; waits while the disk refuses. False: it is not, and the daemon ends;
@@ -33,8 +33,8 @@ class Source {
   virtual ~Source() = default;
 
   virtual SourceState state() const = 0;  ///< any thread
-  /// Takes in what has arrived already, then ends its thread. False: it is stuck in a Take that returned false,
-  /// and only the end of the process ends it.
+  /// Takes in what has arrived already, then ends its thread. False: it is stuck in a Take that returned
+  /// false, and only the end of the process ends it.
   virtual bool stop() = 0;
 };
 

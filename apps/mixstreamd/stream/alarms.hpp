@@ -21,7 +21,8 @@ class Alarms {
   /// Something happened: a new alarm, which is over by itself after `hold`.
   void happened(const std::string& kind, std::uint64_t row, const std::string& words,
                 std::chrono::seconds hold = std::chrono::minutes(10));
-  /// Something is so: a new alarm unless one of the kind is active; then only its words follow. True: it is new.
+  /// Something is so: a new alarm unless one of the kind is active; then only its words follow. True: it is
+  /// new.
   bool holds(const std::string& kind, std::uint64_t row, const std::string& words);
   /// It is so no longer. False: it was not active.
   bool over(const std::string& kind);

@@ -13,10 +13,14 @@ constexpr std::uint32_t taken_part = first_guest_type;
 
 std::string words_of(const Memory& memory) {
   switch (memory.kind) {
-    case Memory::Kind::everything: return "everything";
-    case Memory::Kind::half_life_rows: return fmt::format("half-life of {} rows", memory.length);
-    case Memory::Kind::half_life_seconds: return fmt::format("half-life of {} s", memory.length);
-    case Memory::Kind::window_rows: return fmt::format("window of {} rows", memory.length);
+    case Memory::Kind::everything:
+      return "everything";
+    case Memory::Kind::half_life_rows:
+      return fmt::format("half-life of {} rows", memory.length);
+    case Memory::Kind::half_life_seconds:
+      return fmt::format("half-life of {} s", memory.length);
+    case Memory::Kind::window_rows:
+      return fmt::format("window of {} rows", memory.length);
   }
   return "";
 }
@@ -24,14 +28,17 @@ std::string words_of(const Memory& memory) {
 /// Whether the state is of the model that the configuration asks for.
 Verdict compare(const StateSettings& state, const StateSettings& wanted) {
   const auto differs = [](const std::string& what, const auto& has, const auto& wants) -> Verdict {
-    return Refusal{Reason::bad_settings,
-                   fmt::format("its state has {} {}, the configuration says {}: give the stream another name, or "
-                               "move its state folder away to begin anew",
-                               what, has, wants)};
+    return Refusal{
+        Reason::bad_settings,
+        fmt::format("its state has {} {}, the configuration says {}: give the stream another name, or "
+                    "move its state folder away to begin anew",
+                    what, has, wants)};
   };
-  if (state.feature_map != wanted.feature_map) return differs("features", state.feature_map, wanted.feature_map);
+  if (state.feature_map != wanted.feature_map)
+    return differs("features", state.feature_map, wanted.feature_map);
   if (state.response != wanted.response) return differs("response", state.response, wanted.response);
-  if (!(state.memory == wanted.memory)) return differs("memory", words_of(state.memory), words_of(wanted.memory));
+  if (!(state.memory == wanted.memory))
+    return differs("memory", words_of(state.memory), words_of(wanted.memory));
   if (state.reservoir_rows != wanted.reservoir_rows)
     return differs("sample_rows", state.reservoir_rows, wanted.reservoir_rows);
   if (state.seed != wanted.seed) return differs("seed", state.seed, wanted.seed);

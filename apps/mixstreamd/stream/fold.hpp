@@ -1,5 +1,5 @@
-// The records of a journal folded into a stream's state, with what only the daemon knows: that lines are messages of
-// their own, and how far replayed files were taken in.
+// The records of a journal folded into a stream's state, with what only the daemon knows: that lines are
+// messages of their own, and how far replayed files were taken in.
 #pragma once
 
 #include <cstdint>

@@ -18,6 +18,11 @@ bool Stream::refit_is_due() const {
   return since >= std::chrono::duration<double>(config_.refit.interval);
 }
 
+bool Stream::is_solved() const {
+  const std::lock_guard lock(view_mutex_);
+  return !fits_.running && rows_at_refit_ == row_count_;
+}
+
 Verdict Stream::request_refit() {
   if (row_count_ == 0) return Refusal{Reason::too_few_rows, "there are no rows yet"};
   refit_wanted_ = true;
@@ -26,11 +31,11 @@ Verdict Stream::request_refit() {
 
 void Stream::refit() {
   refit_wanted_ = false;
+  set_running(true);
   std::unique_lock rows(rows_mutex_);
   Estimator copy = fold_.estimator();
   rows_at_refit_ = copy.state().row_count();
   rows.unlock();
-  set_running(true);
   try {
     ScheduledFit fit = copy.fit_apart();
     take_feedback(fit.feedback);
@@ -51,7 +56,8 @@ void Stream::set_running(bool running) {
   fits_.running = running;
 }
 
-/// In the journal first: a restart takes it at the same row. A disk that refuses it loses the labels' memory, no row.
+/// In the journal first: a restart takes it at the same row. A disk that refuses it loses the labels' memory,
+/// no row.
 void Stream::take_feedback(const FitFeedback& feedback) {
   const Bytes bytes = feedback.encode();
   const std::lock_guard rows(rows_mutex_);

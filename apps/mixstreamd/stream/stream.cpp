@@ -35,7 +35,8 @@ Outcome<std::unique_ptr<Stream>> Stream::open(StreamConfig config, const std::st
       recovered.snapshot ? Fold::restore(recovered.snapshot->sections, config) : Fold::create(config);
   if (!fold) return fold.refusal();
   store.value()->release_recovered();
-  std::unique_ptr<Stream> stream(new Stream(std::move(config), std::move(store).value(), std::move(fold).value()));
+  std::unique_ptr<Stream> stream(
+      new Stream(std::move(config), std::move(store).value(), std::move(fold).value()));
   if (const Verdict verdict = stream->replay(); !verdict) return verdict.refusal();
   return stream;
 }
@@ -97,8 +98,7 @@ bool Stream::append(const Content& content, std::unique_lock<std::mutex>& rows) 
       fold_.take(content);
       return true;
     }
-    if (number.refusal().reason == Reason::too_large)
-      return append(Rejection{"", "message_too_large"}, rows);
+    if (number.refusal().reason == Reason::too_large) return append(Rejection{"", "message_too_large"}, rows);
     if (!wait_for_disk(number.refusal().text, rows)) return false;
   }
 }
@@ -107,7 +107,8 @@ bool Stream::append(const Content& content, std::unique_lock<std::mutex>& rows) 
 bool Stream::wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows) {
   {
     const std::lock_guard lock(view_mutex_);
-    if (figures_.disk_trouble.empty()) log(LogLevel::error, trouble + "; rows wait until the disk takes them", config_.name);
+    if (figures_.disk_trouble.empty())
+      log(LogLevel::error, trouble + "; rows wait until the disk takes them", config_.name);
     figures_.disk_trouble = trouble;
   }
   given_up_.wait_for(rows, disk_patience, [this] { return giving_up_; });
@@ -141,7 +142,8 @@ void Stream::note_rows(std::optional<WallTime> now) {
   figures_.inside_since.reset();
   figures_.disk_trouble.clear();
   if (now) figures_.last_row = now;
-  if (!estimator.drift().empty() && (!figures_.drift || figures_.drift->row != estimator.drift().back().row)) {
+  if (!estimator.drift().empty() &&
+      (!figures_.drift || figures_.drift->row != estimator.drift().back().row)) {
     figures_.drift = estimator.drift().back();
     if (now && config_.refit.on_drift) refit_wanted_ = true;
   }

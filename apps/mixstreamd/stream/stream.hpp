@@ -1,9 +1,9 @@
 // One stream, one model: messages become durable, then rows, then laws.
 //
-// Three threads meet here. A source's calls take(): journal first, then fold. The solver's calls refit(): on a copy
-// made at a row boundary, so that rows go on while it solves; what the fit feeds back is journalled at its row
-// before the rows' own estimator takes it. The keeper's calls snapshot(). A restart folds the journal in its
-// order and stands where it stood.
+// Three threads meet here. A source's calls take(): journal first, then fold. The solver's calls refit(): on
+// a copy made at a row boundary, so that rows go on while it solves; what the fit feeds back is journalled at
+// its row before the rows' own estimator takes it. The keeper's calls snapshot(). A restart folds the journal
+// in its order and stands where it stood.
 #pragma once
 
 #include <atomic>
@@ -30,16 +30,16 @@ class Stream {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Reads the newest sound snapshot and folds the journal behind it. Refuses what the store refuses, and a state
-  /// of another model than the configuration's.
+  /// Reads the newest sound snapshot and folds the journal behind it. Refuses what the store refuses, and a
+  /// state of another model than the configuration's.
   static Outcome<std::unique_ptr<Stream>> open(StreamConfig config, const std::string& folder);
 
   const StreamConfig& config() const noexcept { return config_; }
 
   // ---- Sources. Any thread, one after the other. ----
 
-  /// Journals the message, folds its rows. Returns when it is on disk; while the disk refuses, it waits and tries
-  /// again. False: give_up() was called first, and the message is not stored.
+  /// Journals the message, folds its rows. Returns when it is on disk; while the disk refuses, it waits and
+  /// tries again. False: give_up() was called first, and the message is not stored.
   bool take(const Arrival& arrival);
   void give_up();
   /// How far a replayed file was taken in.
@@ -49,6 +49,7 @@ class Stream {
 
   bool refit_is_due() const;
   void refit();
+  bool is_solved() const;  ///< the newest solve, whatever it gave, saw every row; any thread
 
   // ---- The keeper's thread. ----
 
@@ -122,12 +123,12 @@ class Stream {
   Figures figures_;
   Fits fits_;
   Alarms alarms_;
-  SourceState source_;
+  SourceState source_{false, false, "not started"};
   double rows_per_second_ = 0.0;
   Clock::time_point rate_since_ = Clock::now();
   std::uint64_t rate_rows_ = 0;
-  RowCounts watched_;                      // what alarms have been made of
-  std::uint64_t drift_watched_ = 0;        // the row of the last drift event that was
+  RowCounts watched_;                // what alarms have been made of
+  std::uint64_t drift_watched_ = 0;  // the row of the last drift event that was
   Clock::time_point refused_since_{};
   std::uint64_t sessions_lost_ = 0;
   std::optional<WallTime> snapshot_time_;
@@ -138,8 +139,8 @@ class Stream {
   std::atomic<bool> refit_wanted_{false};
   std::atomic<bool> rows_say_due_{false};  // by row count, or for the polish
   std::atomic<std::uint64_t> row_count_{0};
-  std::atomic<std::uint64_t> record_count_{0};    // taken by this process
-  std::atomic<std::uint64_t> records_kept_{0};    // of them, in a snapshot
+  std::atomic<std::uint64_t> record_count_{0};  // taken by this process
+  std::atomic<std::uint64_t> records_kept_{0};  // of them, in a snapshot
   std::atomic<std::uint64_t> rows_at_refit_{0};
   std::atomic<Clock::duration::rep> last_refit_{0};
   std::atomic<Clock::duration::rep> last_snapshot_{0};

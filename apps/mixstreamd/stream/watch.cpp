@@ -13,9 +13,10 @@ using namespace std::chrono_literals;
 
 std::string words_of(const DriftEvent& event) {
   const bool scores = event.sign == DriftSign::scores;
-  return fmt::format("the stream changed: recent rows {} ({:.1f} standard deviations, {:.3g} nats a row)",
-                     scores ? "pull the laws away from where they were" : "fit the laws worse than older ones",
-                     event.deviations, event.nats_per_row);
+  return fmt::format(
+      "the stream changed: recent rows {} ({:.1f} standard deviations, {:.3g} nats a row)",
+      scores ? "pull the laws away from where they were" : "fit the laws worse than older ones",
+      event.deviations, event.nats_per_row);
 }
 
 std::string words_of(const StreamConfig& config) {
@@ -33,7 +34,7 @@ void Stream::watch(const SourceState& source) {
   watch_rate(now);
   watch_rows();
   watch_disk();
-  if (source.connected || source.done == source.connected)
+  if (source.connected)
     alarms_.over("source");
   else if (started_ + 5s < now)
     alarms_.holds("source", figures_.row, source.words);
@@ -51,9 +52,10 @@ void Stream::watch_rate(Clock::time_point now) {
 void Stream::watch_rows() {
   const RowCounts& counts = figures_.counts;
   if (counts.gaps > watched_.gaps) {
-    const std::string words = fmt::format("{} rows are missing between those that came ({} in all): a sensor or the "
-                                          "broker lost them, or they come late",
-                                          counts.gaps - watched_.gaps, counts.gaps);
+    const std::string words = fmt::format(
+        "{} rows are missing between those that came ({} in all): a sensor or the "
+        "broker lost them, or they come late",
+        counts.gaps - watched_.gaps, counts.gaps);
     alarms_.happened("gap", figures_.row, words);
     log(LogLevel::warning, words, config_.name);
   }
@@ -85,9 +87,10 @@ void Stream::session_was_lost() {
   const std::lock_guard lock(view_mutex_);
   if (figures_.row == 0) return;  // there was nothing to lose
   ++sessions_lost_;
-  alarms_.happened("session_lost", figures_.row,
-                   "the broker had forgotten our session: rows published while we were away may be lost; gaps in "
-                   "sequence numbers tell");
+  alarms_.happened(
+      "session_lost", figures_.row,
+      "the broker had forgotten our session: rows published while we were away may be lost; gaps in "
+      "sequence numbers tell");
 }
 
 std::vector<Alarm> Stream::take_events() {

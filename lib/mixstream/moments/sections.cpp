@@ -2,9 +2,6 @@
 
 #include <string>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 namespace mixstream {
 namespace {
 
@@ -12,10 +9,6 @@ constexpr std::size_t header_size = 8 + 4 + 4 + 8;  // magic, version, zero, len
 constexpr std::size_t checksum_size = 8;
 
 }  // namespace
-
-std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed) noexcept {
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
-}
 
 void begin_file(ByteWriter& out, const FileKind& kind) {
   out.put(kind.magic);

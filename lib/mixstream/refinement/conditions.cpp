@@ -81,28 +81,37 @@ void Conditions::Content::add_map(const MomentTensor& tensor, int degree, int la
   maps[{degree, law_degree}] = std::move(map);
 }
 
-/// Collapsed powers of every row of the sample, then in the orthonormal basis.
+/// Collapsed powers of every row of the sample, then in the orthonormal basis; some rows at a time, which
+/// stay in the cache.
 void Conditions::Content::add_instruments() {
+  constexpr std::size_t rows_at_once = 64;
   const auto variables = static_cast<std::size_t>(layout.response());
   const MonomialTable table(variables, *std::ranges::max_element(set.degrees));
   std::vector<double> row(variables, 1.0);
   std::vector<double> monomials;
   std::vector<double> scratch;
   for (const auto& [degree, root] : basis) {
-    Matrix powers(sample.size(), table.count(degree));
-    for (std::size_t i = 0; i < sample.size(); ++i) {
-      if (i % 256 == 0) yield_point();
-      for (std::size_t f = 0; f < sample.feature_count; ++f) {
-        row[static_cast<std::size_t>(layout.variable_of(static_cast<int>(f)))] = sample.row(i).features[f];
+    const std::size_t size = root.rows();
+    Matrix powers(rows_at_once, table.count(degree));
+    std::vector<double> values(sample.size() * size);
+    for (std::size_t begin = 0; begin < sample.size(); begin += rows_at_once) {
+      yield_point();
+      const std::size_t count = std::min(rows_at_once, sample.size() - begin);
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t f = 0; f < sample.feature_count; ++f) {
+          row[static_cast<std::size_t>(layout.variable_of(static_cast<int>(f)))] =
+              sample.row(begin + i).features[f];
+        }
+        row[0] = 1.0;
+        table.evaluate(degree, row, monomials, scratch);
+        for (std::size_t t = 0; t < monomials.size(); ++t) {
+          powers(i, t) = monomials[t] * table.root_multiplicity(degree)[t];
+        }
       }
-      row[0] = 1.0;
-      table.evaluate(degree, row, monomials, scratch);
-      for (std::size_t t = 0; t < monomials.size(); ++t) {
-        powers(i, t) = monomials[t] * table.root_multiplicity(degree)[t];
-      }
+      numerics::MatrixView target(values.data() + begin * size, count, size);
+      target = blaze::submatrix(powers, 0, 0, count, powers.columns()) * blaze::trans(root);
     }
-    yield_point();
-    instruments[degree] = {root.rows(), numerics::to_dense(powers * blaze::trans(root)).values};
+    instruments[degree] = {size, std::move(values)};
   }
 }
 

@@ -114,7 +114,9 @@ Whitener early_weights(const Conditions& conditions, const Mixture& mixture,
   const std::size_t leading = conditions.size(settings.highest_power);
   const std::size_t wanted = std::max(settings.early_rows, 3 * leading);
   const std::size_t stride = std::max<std::size_t>(1, conditions.sample_size() / wanted);
-  return Whitener(conditions.covariance(mixture, {0, stride}), leading);
+  const DenseMatrix covariance = conditions.covariance(mixture, {0, stride});
+  yield_point();
+  return Whitener(covariance, leading);
 }
 
 bool all_finite(const std::vector<double>& values) {

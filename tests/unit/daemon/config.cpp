@@ -1,7 +1,7 @@
 #include "config/config.hpp"
 
-#include <cstdlib>
 #include <doctest/doctest.h>
+#include <cstdlib>
 
 #include <string>
 
@@ -56,8 +56,10 @@ TEST_CASE("the example that documents every key is sound") {
 }
 
 TEST_CASE("unknown keys are refused with their line and the nearest name") {
-  says(sound + "refit_intervall = 3\n", "x.toml:7: [[stream]] knows no key 'refit_intervall'; did you mean 'refit_interval'?");
-  says("[mqtt]\nhots = \"a\"\n" + sound.substr(7), "x.toml:2: [mqtt] knows no key 'hots'; did you mean 'host'?");
+  says(sound + "refit_intervall = 3\n",
+       "x.toml:7: [[stream]] knows no key 'refit_intervall'; did you mean 'refit_interval'?");
+  says("[mqtt]\nhots = \"a\"\n" + sound.substr(7),
+       "x.toml:2: [mqtt] knows no key 'hots'; did you mean 'host'?");
   says("stat_folder = \"x\"\n" + sound, "did you mean 'state_folder'?");
   says("[[stream]\n", "x.toml:1:");
 }

@@ -26,7 +26,8 @@ Heard cut(const std::string& text, std::size_t size, const CutterSettings& setti
       heard.all += piece;
     CHECK(end >= heard.end);
     heard.end = end;
-    if (!too_long && settings.row_bytes > 0 && end < text.size()) CHECK(piece.size() % settings.row_bytes == 0);
+    if (!too_long && settings.row_bytes > 0 && end < text.size())
+      CHECK(piece.size() % settings.row_bytes == 0);
     return true;
   };
   for (std::size_t at = 0; at < text.size(); at += size) CHECK(cutter.add(text.substr(at, size), give));

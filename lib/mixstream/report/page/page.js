@@ -283,9 +283,9 @@ const mixstreamPage = (() => {
     return node;
   }
 
-  function momentWords({ j }) {
+  function momentWords({ j, status }) {
     if (!j) return "The moments were not tested at this stage.";
-    const judged = j.p < 0.001 ? "The moments speak against this fit." : j.p < 0.05 ? "The moments agree only roughly." : "The moments agree with this fit.";
+    const judged = j.p < 0.001 && status !== "ok" ? "The moments speak against this fit." : j.p < 0.05 ? "The moments agree only roughly." : "The moments agree with this fit.";
     return `J is ${plain(j.value)} on ${counted(j.dof, "degree")} of freedom (p ${brief(j.p)}); J / dof is ${brief(j.value / j.dof)}, where a right fit shows about ${brief(j.expected_ratio)}. ${judged}`;
   }
 

@@ -162,19 +162,19 @@ const mixstreamPlots = (() => {
     return inside;
   }
 
-  // The frame shows what accepted fits of the later half say, with their errors (all fits, where none was accepted); a wild
-  // beginning and poor fits may leave it.
+  // The frame shows what accepted fits say (all fits, where none was accepted), those of the later half with their errors; a
+  // wild beginning and poor fits may leave it.
   function streamRange(lines, trusted) {
     let [low, high, first, last] = [Infinity, -Infinity, Infinity, -Infinity];
-    const half = Math.floor(trusted.length / 2);
+    const [quarter, half] = [Math.floor(trusted.length / 4), Math.floor(trusted.length / 2)];
     const some = trusted.some((ok, i) => ok && i >= half);
     for (const { values, errors } of lines) {
       values.forEach((value, i) => {
         if (value === null) return;
         first = Math.min(first, value);
         last = Math.max(last, value);
-        if (i < half || (some && !trusted[i])) return;
-        const error = errors[i] === null ? 0 : 2 * errors[i];
+        if (i < (some ? quarter : half) || (some && !trusted[i])) return;
+        const error = errors[i] === null || i < half ? 0 : 2 * errors[i];
         low = Math.min(low, value - error);
         high = Math.max(high, value + error);
       });
