@@ -1,9 +1,9 @@
 // Stepwise EM as the polish.
 #include <doctest/doctest.h>
 
+#include "experiments/streams.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/rows/simulation.hpp"
-#include "experiments/streams.hpp"
 
 using namespace mixstream;
 

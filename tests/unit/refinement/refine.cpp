@@ -7,8 +7,8 @@
 
 #include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
-#include "support/kept.hpp"
 #include "support/expected_tensor.hpp"
+#include "support/kept.hpp"
 
 using namespace mixstream;
 using namespace experiments;
