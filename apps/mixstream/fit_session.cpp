@@ -48,13 +48,29 @@ Estimator FitSession::make_estimator() const {
   return std::move(created).value();
 }
 
+InputPosition InputPosition::of(const Input& input, std::uint64_t begin) noexcept {
+  const std::uint64_t first = input.compressed() ? mixed_bits(begin + 1) : begin;
+  return {begin, first - input.first_row(), input.first_row(), input.compressed()};
+}
+
 void FitSession::resume(Estimator estimator) {
+  position_ = estimator.state().next_position();
   estimators_.insert_or_assign("", std::move(estimator));
 }
 
-void FitSession::begin_part(std::uint64_t source, Positions positions) {
-  positions_ = positions;
-  for (auto& [group, estimator] : estimators_) estimator.state().begin_source(source);
+const InputPosition& FitSession::begin_input(const Input& input) {
+  return input_ = InputPosition::of(input, position_);
+}
+
+void FitSession::end_inputs_at(std::uint64_t position) {
+  position_ = position;
+  for (auto& [group, estimator] : estimators_)
+    estimator.state().begin_source(estimator.state().source(), position);
+}
+
+void FitSession::begin_part(std::uint64_t source, const InputPosition& input) {
+  input_ = input;
+  estimator().state().begin_source(source);
 }
 
 Estimator* FitSession::estimator_for(std::string_view group, std::span<const double> values) {
@@ -89,21 +105,28 @@ bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
 bool FitSession::absorb_rows(const Batch& batch, std::size_t from, std::size_t to,
                              SessionListener& listener) {
   Estimator& only = estimator();
-  if (from < to && only.state().next_position() == 0 && positions_ == Positions::rows)
-    only.state().begin_source(source_of(batch.values(from)));
+  if (from < to && only.state().source() == 0) only.state().begin_source(source_of(batch.values(from)));
   while (from < to) {
-    const std::uint64_t until_due =
-        std::max<std::uint64_t>(std::min(only.rows_until_due(), rows_until_look(only)), 1);
+    const std::uint64_t until_due = std::max<std::uint64_t>(rows_until_fit(), 1);
     const std::size_t stop = from + static_cast<std::size_t>(std::min<std::uint64_t>(to - from, until_due));
     for (; from < stop; ++from) {
       if (!absorb_row(only, batch, from, listener)) return false;
     }
-    if (only.fit_is_due()) {
-      if (!scheduled_fit(only, "", listener)) return false;
-    } else if (rows_until_look(only) == 0) {
-      remember(only.fit());
-      last_look_ = only.state().row_count();
-    }
+    if (!fit_if_due(listener)) return false;
+  }
+  return true;
+}
+
+std::uint64_t FitSession::rows_until_fit() const {
+  return std::min(estimator().rows_until_due(), rows_until_look(estimator()));
+}
+
+bool FitSession::fit_if_due(SessionListener& listener) {
+  Estimator& only = estimator();
+  if (only.fit_is_due()) return scheduled_fit(only, "", listener);
+  if (rows_until_look(only) == 0) {
+    remember(only.fit());
+    last_look_ = only.state().row_count();
   }
   return true;
 }
@@ -143,8 +166,7 @@ bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_
   ++at;
   if (!plan_.weight.empty()) row.weight = values[at++];
   if (!plan_.time.empty()) row.time = values[at];
-  if (positions_ == Positions::bytes)
-    estimator.state().begin_source(estimator.state().source(), batch.places[i].offset);
+  estimator.state().begin_source(estimator.state().source(), batch.places[i].offset + input_.shift);
   const RowVerdict verdict = estimator.absorb(row);
   return verdict == RowVerdict::accepted || listener.refused(verdict, batch.places[i]);
 }

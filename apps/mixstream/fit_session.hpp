@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "input/rows.hpp"
+#include "input/input.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/rows/feature_map.hpp"
@@ -36,10 +36,21 @@ class SessionListener {
   virtual bool refused_group(std::string_view group, const RowPlace& place) = 0;  ///< one group too many
 };
 
-/// Where the sample takes a row's position from.
-enum class Positions {
-  rows,  ///< the number of rows before it: any cut of a stream into resumed parts has the same sample
-  bytes  ///< its offset in the file: any split of a file has the same sample
+/// Where an input stands in the stream. A row's position, on which the sample depends, is its offset behind
+/// the input's head, after the rows' bytes of all inputs before: so any cut of a stream into resumed parts,
+/// any split of a file and any list of files has one sample. A compressed file counts as many bytes as it has
+/// on disk, for that is known before it is read; its rows have positions of their own.
+struct InputPosition {
+  std::uint64_t begin = 0;      ///< where the stream stands before the input
+  std::uint64_t shift = 0;      ///< from a row's offset in the input to its position, modulo 2^64
+  std::uint64_t first_row = 0;  ///< offset
+  bool compressed = false;
+
+  static InputPosition of(const Input& input, std::uint64_t begin) noexcept;
+  /// Where the stream stands behind rows that end at `offset`, after `taken` bytes of the file.
+  std::uint64_t end(std::uint64_t offset, std::uint64_t taken) const noexcept {
+    return begin + (compressed ? taken : offset - first_row);
+  }
 };
 
 class FitSession {
@@ -50,8 +61,20 @@ class FitSession {
   /// Takes up an estimator for the one group of a session without groups.
   void resume(Estimator estimator);
 
-  /// Rows that follow have their positions in this source.
-  void begin_part(std::uint64_t source, Positions positions);
+  /// Rows that follow come from this input; and after them.
+  const InputPosition& begin_input(const Input& input);
+  void end_input(const RowReader& reader) {
+    end_inputs_at(input_.end(reader.offset(), reader.bytes_taken()));
+  }
+  void end_inputs_at(std::uint64_t position);
+
+  /// Rows that follow come from a part of a stream that another session leads.
+  void begin_part(std::uint64_t source, const InputPosition& input);
+
+  /// Makes the fits that are due after rows were added from elsewhere. False: the listener ended it.
+  bool fit_if_due(SessionListener& listener);
+  /// Rows until then, or until the next fit that only the history asks for; 0: now.
+  std::uint64_t rows_until_fit() const;
 
   /// From now on keeps what fits said, for the page: those that fall due and those that are asked for.
   /// Without groups also one at each doubling of the rows, which leaves no trace in the state.
@@ -66,6 +89,7 @@ class FitSession {
   /// What the page shows of these fits: the groups with most rows.
   PageInput page(const std::vector<Report>& reports) const;
 
+  const RowPlan& plan() const noexcept { return plan_; }
   std::uint64_t rows() const { return plan_.group.empty() ? estimator().state().row_count() : rows_; }
   double solve_seconds() const noexcept { return solve_seconds_; }  ///< of fits that fell due
   /// The only one of a session without groups.
@@ -86,7 +110,8 @@ class FitSession {
   RowPlan plan_;
   EstimatorSettings settings_;
   std::size_t most_groups_;
-  Positions positions_ = Positions::rows;
+  InputPosition input_;         // being read
+  std::uint64_t position_ = 0;  // of the stream, before it
   std::map<std::string, Estimator, std::less<>> estimators_;
   std::map<std::string, std::uint64_t, std::less<>> refused_;  // of rows without a group's estimator
   std::map<std::string, FitHistory, std::less<>> histories_;

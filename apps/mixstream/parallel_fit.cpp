@@ -1,11 +1,11 @@
 #include "parallel_fit.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
 
-#include "mixstream/random.hpp"
 #include "signals.hpp"
 
 namespace mixstream {
@@ -24,7 +24,7 @@ class Part final : public RefusalListener {
   Part(const ParallelPlan& plan, ByteRange range, Estimator branch, std::uint64_t source)
       : RefusalListener(plan.policy), plan_(plan), session_(plan.rows, branch.settings(), 1) {
     session_.resume(std::move(branch));
-    session_.begin_part(source, Positions::bytes);
+    session_.begin_part(source, plan.position);
     input_ = plan.input;
     input_.range = range;
     input_.wake_descriptor = -1;
@@ -37,11 +37,13 @@ class Part final : public RefusalListener {
     if (!opened) return fail(opened.refusal());
     auto reader = std::move(opened.value()).select({plan_.rows.numbers(), "", false});
     if (!reader) return fail(reader.refusal());
+    end_ = reader.value()->offset();
     std::uint64_t bytes = 0;
     while (end_requested() == 0) {
       const Outcome<Batch> batch = reader.value()->next();
       if (!batch) return fail(batch.refusal());
       if (batch.value().end || !session_.absorb(batch.value(), *this)) return;
+      end_ = reader.value()->offset();
       totals.rows += batch.value().rows;
       totals.bytes += reader.value()->bytes_taken() - bytes;
       bytes = reader.value()->bytes_taken();
@@ -51,6 +53,7 @@ class Part final : public RefusalListener {
   const Estimator& estimator() const { return session_.estimator(); }
   const std::vector<RefusedWords>& refused_rows() const noexcept { return refused_; }
   const std::string& failure() const noexcept { return failure_; }
+  std::uint64_t end() const noexcept { return plan_.position.end(end_, 0); }
   bool broken() const noexcept { return fatal_ || !failure_.empty(); }
 
  private:
@@ -65,6 +68,7 @@ class Part final : public RefusalListener {
   FitSession session_;
   std::vector<RefusedWords> refused_;
   std::string failure_;
+  std::uint64_t end_ = 0;
   bool fatal_ = false;
 };
 
@@ -95,7 +99,7 @@ ParallelOutcome absorb_in_parallel(Estimator& estimator, const ParallelPlan& pla
                                    const ParallelProgress& progress) {
   ParallelOutcome outcome;
   const MomentState& state = estimator.state();
-  const std::uint64_t source = mixed_bits(state.source() + state.next_position());
+  outcome.end = plan.position.end(plan.range.begin, 0);
   std::vector<std::unique_ptr<Part>> parts;
   for (const ByteRange& range : cut(plan.range, plan.threads)) {
     Outcome<Estimator> branch = estimator.branch();
@@ -103,14 +107,13 @@ ParallelOutcome absorb_in_parallel(Estimator& estimator, const ParallelPlan& pla
       outcome.failure = branch.refusal().text;
       return outcome;
     }
-    parts.push_back(std::make_unique<Part>(plan, range, std::move(branch).value(), source));
+    parts.push_back(std::make_unique<Part>(plan, range, std::move(branch).value(), state.source()));
   }
   run_all(parts, progress);
   for (const auto& part : parts) {
-    const std::uint64_t position = state.next_position() + part->estimator().state().row_count();
     if (const Verdict verdict = estimator.merge_branch(part->estimator()); !verdict)
       outcome.failure = verdict.refusal().text;
-    estimator.state().begin_source(state.source(), position);
+    outcome.end = std::max(outcome.end, part->end());
     outcome.refused.insert(outcome.refused.end(), part->refused_rows().begin(), part->refused_rows().end());
     if (outcome.failure.empty()) outcome.failure = part->failure();
     if (part->broken() || !outcome.failure.empty()) break;

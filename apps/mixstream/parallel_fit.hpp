@@ -18,7 +18,8 @@ struct ParallelPlan {
   InputSettings input;
   RowPlan rows;
   RefusalPolicy policy;
-  ByteRange range;  ///< what is left of the file, up to its end
+  ByteRange range;         ///< what is left of the file, up to its end
+  InputPosition position;  ///< of the file in the stream
   std::size_t threads = 1;
 };
 
@@ -26,6 +27,7 @@ struct ParallelPlan {
 struct ParallelOutcome {
   std::vector<RefusedWords> refused;  ///< the first of each part, a fatal one last
   std::string failure;                ///< reading broke here; what came before was absorbed
+  std::uint64_t end = 0;              ///< where the stream stands behind the last row read
 };
 
 /// Called a few times a second with the rows and bytes of all parts so far.

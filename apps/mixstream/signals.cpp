@@ -54,6 +54,10 @@ int end_requested() noexcept {
   return end_signal;
 }
 
+void request_end(int number) noexcept {
+  end_signal = number;
+}
+
 bool take_fit_request() noexcept {
   return fit_wanted.exchange(false);
 }

@@ -414,7 +414,8 @@ Verdict Estimator::restore(std::span<const std::byte> bytes) {
   if (!in.ok() || !in.at_end() || (watch_.fit && !fits_tensor(*watch_.fit))) return damaged;
   const auto d = static_cast<std::size_t>(state_.settings().layout.feature_count);
   if (last_fit_ && last_fit_->feature_count != d) return damaged;
-  if (last_fit_ && last_fit_->component_count() != settings_.solve.component_count) last_fit_.reset();
+  const std::size_t k = settings_.solve.component_count;  // 0: any
+  if (last_fit_ && k != 0 && last_fit_->component_count() != k) last_fit_.reset();
   if (every_is_due())
     next_every_ += ((state_.row_count() - next_every_) / settings_.every + 1) * settings_.every;
   if (!driver || !polish_ || !same_model(*driver)) return std::monostate{};

@@ -30,6 +30,9 @@ class ByteSource {
 
   /// Bytes taken from the file or pipe so far.
   virtual std::uint64_t bytes_taken() const noexcept = 0;
+
+  /// Whether what is read differs from the file's own bytes; known after the first read.
+  virtual bool compressed() const noexcept { return false; }
 };
 
 /// A file, or standard input for "-". From `begin` if that is given, which needs a seekable file.

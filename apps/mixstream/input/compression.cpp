@@ -91,6 +91,7 @@ class DecompressedSource final : public ByteSource {
   }
 
   std::uint64_t bytes_taken() const noexcept override { return source_->bytes_taken(); }
+  bool compressed() const noexcept override { return decoder_ != nullptr; }
 
  private:
   std::string_view pending() const noexcept { return {buffer_.get() + begin_, end_ - begin_}; }

@@ -27,9 +27,7 @@ CsvReader::CsvReader(TextStart start, std::vector<std::string> columns, std::vec
     : TextReader(std::move(start), selection, settings),
       columns_(std::move(columns)),
       uses_(std::move(uses)),
-      delimiter_(settings.delimiter),
-      comment_(settings.comment),
-      part_of_file_(settings.range != ByteRange{}),
+      rules_{settings.delimiter, settings.comment, settings.max_line},
       try_plain_(uses_.size() > 1 || uses_[0].number >= 0) {
   fields_.reserve(columns_.size() + 1);
 }
@@ -39,7 +37,7 @@ const char* CsvReader::read_rows(const char* at, const char* stop) {
   while (at < stop && !builder().full()) {
     std::string_view text;
     const char* next = nullptr;
-    if (try_plain_ && *at != comment_) next = plain_row(at, builder().numbers(), text);
+    if (try_plain_ && *at != rules_.comment) next = plain_row(at, builder().numbers(), text);
     if (next != nullptr && next - at <= longest) {
       builder().accept(count_row(at), text, line_of(at, next));
       count_lines(1);
@@ -62,7 +60,7 @@ const char* CsvReader::plain_row(const char* at, double* numbers, std::string_vi
       end = plain_field(at, numbers[use->number]);
       if (end == nullptr) return nullptr;
     } else {
-      end = field_end(at, delimiter_);
+      end = field_end(at, rules_.delimiter);
     }
     if (use->text) {
       const bool carriage = *end == '\n' && end != at && end[-1] == '\r';
@@ -70,7 +68,7 @@ const char* CsvReader::plain_row(const char* at, double* numbers, std::string_vi
     }
     at = end;
     if (use == last) break;
-    if (*at != delimiter_) return nullptr;
+    if (*at != rules_.delimiter) return nullptr;
   }
   if (*at == '\r') ++at;
   return *at == '\n' ? at + 1 : nullptr;
@@ -79,8 +77,9 @@ const char* CsvReader::plain_row(const char* at, double* numbers, std::string_vi
 /// The number at `at` and the first byte behind its field; null if it is none.
 const char* CsvReader::plain_field(const char* at, double& number) const noexcept {
   const char* end = parse_plain(at, number);
-  if (end != nullptr && (*end == delimiter_ || *end == '\n' || (*end == '\r' && end[1] == '\n'))) return end;
-  end = field_end(at, delimiter_);
+  if (end != nullptr && (*end == rules_.delimiter || *end == '\n' || (*end == '\r' && end[1] == '\n')))
+    return end;
+  end = field_end(at, rules_.delimiter);
   const bool carriage = *end == '\n' && end != at && end[-1] == '\r';
   const ParsedNumber parsed = parse_number({at, end - (carriage ? 1 : 0)});
   number = parsed.value;
@@ -89,37 +88,25 @@ const char* CsvReader::plain_field(const char* at, double& number) const noexcep
 
 /// Any row: accepts, refuses or skips it and returns the byte behind it; null if it needs more bytes.
 const char* CsvReader::any_row(const char* at) {
-  const char* const end = window().end();
-  const char* const newline = find(at, end, '\n');
-  const auto length = static_cast<std::size_t>(newline - at);
-  if (length > max_line()) return refuse_line(RowFault::line_too_long, at, newline);
-  if (*at == comment_ || is_blank(at, newline)) {
-    count_lines(1);
-    return newline + 1;
+  const CsvRow row = judge_csv_row(at, window().end(), window().ended(), rules_, fields_);
+  switch (row.kind) {
+    case CsvRowKind::row:
+      judge_row(at, row.next);
+      count_lines(static_cast<std::uint64_t>(std::count(at, row.next, '\n')));
+      break;
+    case CsvRowKind::skipped:
+      count_lines(1);
+      break;
+    case CsvRowKind::too_long:
+      return refuse_line(RowFault::line_too_long, at, row.newline);
+    case CsvRowKind::binary:
+      return refuse_line(RowFault::binary, at, row.newline);
+    case CsvRowKind::broken:
+      return refuse_line(RowFault::open_quote, at, row.newline);
+    case CsvRowKind::needs_more:
+      break;
   }
-  if (find(at, newline, '\0') != nullptr) return refuse_line(RowFault::binary, at, newline);
-
-  const bool all = static_cast<std::size_t>(end - at) <= max_line();
-  const char* const limit = part_of_file_ ? newline + 1 : all ? end : at + max_line() + 1;
-  const char* next = nullptr;
-  const Cut cut = cut_row(at, limit, delimiter_, fields_, next);
-  if (cut != Cut::row) return broken_row(cut, at, newline, limit);
-  judge_row(at, next);
-  count_lines(static_cast<std::uint64_t>(std::count(at, next, '\n')));
-  return next;
-}
-
-const char* CsvReader::broken_row(Cut cut, const char* at, const char* newline, const char* limit) {
-  if (cut == Cut::open && part_of_file_) {
-    fail({Reason::bad_input,
-          joined({"byte ", std::to_string(count_row(at).offset),
-                  ": a quoted field goes on behind the end of its line; such a file cannot be read "
-                  "in parts: read it with one thread"})});
-    return nullptr;
-  }
-  const bool more_may_close_it =
-      cut == Cut::open && !window().ended() && static_cast<std::size_t>(limit - at) <= max_line();
-  return more_may_close_it ? nullptr : refuse_line(RowFault::open_quote, at, newline);
+  return row.next;
 }
 
 void CsvReader::judge_row(const char* at, const char* next) {
@@ -162,11 +149,6 @@ std::string_view CsvReader::text_of(const Field& field) {
   const std::size_t begin = kept.size();
   append_unquoted(field, kept);
   return std::string_view(kept).substr(begin);
-}
-
-bool CsvReader::is_blank(const char* at, const char* newline) const noexcept {
-  return std::all_of(at, newline,
-                     [this](char c) { return (c == ' ' || c == '\t' || c == '\r') && c != delimiter_; });
 }
 
 }  // namespace mixstream

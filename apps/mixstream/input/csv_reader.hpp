@@ -2,7 +2,7 @@
 #pragma once
 
 #include "input/columns.hpp"
-#include "input/fields.hpp"
+#include "input/csv_rows.hpp"
 #include "input/text_reader.hpp"
 
 namespace mixstream {
@@ -18,18 +18,14 @@ class CsvReader final : public TextReader {
   const char* plain_row(const char* at, double* numbers, std::string_view& text) const noexcept;
   const char* plain_field(const char* at, double& number) const noexcept;
   const char* any_row(const char* at);
-  const char* broken_row(Cut cut, const char* at, const char* newline, const char* limit);
   void judge_row(const char* at, const char* next);
   bool judge_fields(RefusedRow& refused, double* numbers) const noexcept;
   std::string_view text_of(const Field& field);
-  bool is_blank(const char* at, const char* newline) const noexcept;
 
   std::vector<std::string> columns_;
   std::vector<ColumnUse> uses_;
   std::vector<Field> fields_;
-  char delimiter_;
-  char comment_;
-  bool part_of_file_;
+  CsvRules rules_;
   bool try_plain_;
 };
 

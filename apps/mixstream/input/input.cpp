@@ -1,11 +1,15 @@
 #include "input/input.hpp"
 
+#include <sys/types.h>
+
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "input/columns.hpp"
 #include "input/csv_reader.hpp"
+#include "input/csv_rows.hpp"
 #include "input/head.hpp"
 #include "input/ndjson_reader.hpp"
 #include "input/raw_reader.hpp"
@@ -16,7 +20,8 @@ namespace mixstream {
 struct Opened {
   InputSettings settings;
   Head head;
-  Window window;  // begins with the first row, or inside the line before it
+  Window window;                // begins with the first row, or inside the line before it
+  std::uint64_t first_row = 0;  // offset
   bool inside_line = false;
 };
 
@@ -52,25 +57,32 @@ Outcome<Opened> open_source(std::unique_ptr<ByteSource> source, std::uint64_t of
   if (!head) return head.refusal();
   opened.head = std::move(head).value();
   opened.settings.delimiter = opened.head.delimiter;
+  opened.first_row = opened.window.offset();
   return opened;
 }
 
 /// Moves from behind the head to the first row of the range.
 Verdict move_to_range(Opened& opened, const std::string& path) {
-  const std::uint64_t first_row = opened.window.offset();
-  std::uint64_t begin = opened.settings.range.begin;
+  const std::uint64_t first_row = opened.first_row;
+  const InputSettings& settings = opened.settings;
+  std::uint64_t begin = settings.range.begin;
   if (begin <= first_row) return std::monostate{};
   const bool raw = is_raw(opened.head.format);
   if (raw) {
-    const std::uint64_t row = opened.settings.raw_width * (opened.head.format == Format::f64 ? 8 : 4);
+    const std::uint64_t row = settings.raw_width * (opened.head.format == Format::f64 ? 8 : 4);
     begin = first_row + (begin - first_row + row - 1) / row * row;
+  } else if (opened.head.format == Format::csv) {
+    const auto row =
+        find_csv_row(path, first_row, begin, {settings.delimiter, settings.comment, settings.max_line});
+    if (!row) return row.refusal();
+    begin = std::min<std::uint64_t>(row.value(), std::numeric_limits<::off_t>::max());
   } else {
     --begin;  // the byte before tells whether a line begins with the range
   }
   auto source = open_bytes(path, {begin, true, opened.settings.wake_descriptor});
   if (!source) return source.refusal();
   opened.window = Window(std::move(source).value(), begin, !raw, opened.settings.chunk);
-  opened.inside_line = !raw;
+  opened.inside_line = opened.head.format == Format::ndjson;
   opened.head.line = 0;
   return std::monostate{};
 }
@@ -92,6 +104,14 @@ Format Input::format() const noexcept {
 
 char Input::delimiter() const noexcept {
   return opened_->head.delimiter;
+}
+
+std::uint64_t Input::first_row() const noexcept {
+  return opened_->first_row;
+}
+
+bool Input::compressed() const noexcept {
+  return opened_->window.compressed();
 }
 
 Outcome<std::unique_ptr<RowReader>> Input::select(const Selection& selection) && {

@@ -55,12 +55,16 @@ class RowReader {
   virtual ~RowReader() = default;
 
   /// The rows that are there, up to batch_rows; waits only while there are none. After the first batches no
-  /// allocation. Refuses when the input breaks (read error, damaged compression, a quoted field over a line
-  /// end in a range), after handing out everything before it.
+  /// allocation. Refuses when the input breaks (read error, damaged compression), after handing out
+  /// everything before it.
   virtual Outcome<Batch> next() = 0;
 
   /// Bytes taken from the file or pipe so far (compressed, where it is).
   virtual std::uint64_t bytes_taken() const noexcept = 0;
+
+  /// Of the first byte behind the rows handed out so far, in the (decompressed) file. A last line without
+  /// newline counts as if it had one.
+  virtual std::uint64_t offset() const noexcept = 0;
 };
 
 struct Opened;  // private: the window and the head of the input
@@ -75,8 +79,10 @@ class Input {
 
   /// In file order. NDJSON: the keys of the first object.
   const std::vector<std::string>& columns() const noexcept;
-  Format format() const noexcept;   ///< never Format::detect
-  char delimiter() const noexcept;  ///< of CSV
+  Format format() const noexcept;            ///< never Format::detect
+  char delimiter() const noexcept;           ///< of CSV
+  std::uint64_t first_row() const noexcept;  ///< offset of the first byte behind the head
+  bool compressed() const noexcept;          ///< gzip or zstd
   /// Refuses unknown and ambiguous names; the text lists the columns and the nearest name.
   Outcome<std::unique_ptr<RowReader>> select(const Selection& selection) &&;
 
@@ -90,9 +96,8 @@ Outcome<Input> open_input(const std::string& path, InputSettings settings = {});
 Outcome<Input> open_input(std::unique_ptr<ByteSource> source, InputSettings settings = {});
 
 /// Cuts a file into `parts` ranges of about equal size; one whole range where that cannot be done (a pipe, a
-/// compressed file). Rows of all ranges together are the rows of the file, each once. A CSV row with a quoted
-/// newline cannot be told from two rows in the middle of a file: the reader of the range that holds it
-/// refuses to go on.
+/// compressed file). Rows of all ranges together are the rows of the file, each once, whatever a quoted field
+/// holds.
 Outcome<std::vector<ByteRange>> split_input(const std::string& path, std::size_t parts);
 
 }  // namespace mixstream

@@ -16,7 +16,8 @@ RawReader::RawReader(Window window, Format format, std::vector<std::string> colu
       columns_(std::move(columns)),
       uses_(std::move(uses)),
       range_end_(settings.range.end),
-      value_bytes_(format == Format::f64 ? sizeof(double) : sizeof(float)) {}
+      value_bytes_(format == Format::f64 ? sizeof(double) : sizeof(float)),
+      row_bytes_(columns_.size() * value_bytes_) {}
 
 Outcome<Batch> RawReader::next() {
   for (;;) {
@@ -41,29 +42,25 @@ Outcome<Batch> RawReader::next() {
 }
 
 void RawReader::read_rows() {
-  const std::size_t row_bytes = columns_.size() * value_bytes_;
-  while (window_.size() >= row_bytes && window_.offset() < range_end_ && !builder_.full()) {
+  while (window_.size() >= row_bytes_ && window_.offset() < range_end_ && !builder_.full()) {
     judge_row(window_.begin());
-    window_.consume(window_.begin() + row_bytes);
+    window_.consume(window_.begin() + row_bytes_);
   }
 }
 
 /// The input ended inside a row.
 void RawReader::refuse_rest() {
-  const std::uint64_t row = ++rows_;
-  builder_.refuse({RowFault::ragged,
-                   {row, row, window_.offset()},
-                   0,
-                   {},
-                   {},
-                   window_.size() / value_bytes_,
-                   columns_.size()});
+  builder_.refuse({RowFault::ragged, count_row(), 0, {}, {}, window_.size() / value_bytes_, columns_.size()});
   window_.consume(window_.end());
 }
 
+/// Rows have no lines; their number in the file stands for it, also in a range.
+RowPlace RawReader::count_row() noexcept {
+  return {++rows_, window_.offset() / row_bytes_ + 1, window_.offset()};
+}
+
 void RawReader::judge_row(const char* at) {
-  const std::uint64_t row = ++rows_;
-  const RowPlace place{row, row, window_.offset()};
+  const RowPlace place = count_row();
   double* const numbers = builder_.numbers();
   for (std::size_t i = 0; i < uses_.size(); ++i) {
     if (uses_[i].number < 0) continue;
@@ -75,7 +72,7 @@ void RawReader::judge_row(const char* at) {
                      std::string_view(missing ? "nan" : "inf"), 0, 0});
     return;
   }
-  builder_.accept(place, {}, {at, columns_.size() * value_bytes_});
+  builder_.accept(place, {}, {at, row_bytes_});
 }
 
 double RawReader::value_at(const char* at, std::size_t column) const noexcept {

@@ -17,10 +17,12 @@ class RawReader final : public RowReader {
 
   Outcome<Batch> next() override;
   std::uint64_t bytes_taken() const noexcept override { return window_.bytes_taken(); }
+  std::uint64_t offset() const noexcept override { return window_.offset(); }
 
  private:
   void read_rows();
   void refuse_rest();
+  RowPlace count_row() noexcept;
   void judge_row(const char* at);
   double value_at(const char* at, std::size_t column) const noexcept;
 
@@ -31,6 +33,7 @@ class RawReader final : public RowReader {
   std::uint64_t range_end_;
   std::uint64_t rows_ = 0;
   std::size_t value_bytes_;
+  std::size_t row_bytes_;
   std::optional<Refusal> broken_;
 };
 

@@ -21,11 +21,12 @@ class TextReader : public RowReader {
 
   Outcome<Batch> next() final;
   std::uint64_t bytes_taken() const noexcept final { return window_.bytes_taken(); }
+  std::uint64_t offset() const noexcept final { return window_.offset(); }
 
  protected:
   /// Reads rows that begin in [at, stop), while the batch has room; every one of them holds its first newline
   /// before window().end(). Returns the first byte not read: less than `stop` if the batch is full, or if a
-  /// row needs more bytes, or after fail().
+  /// row needs more bytes.
   virtual const char* read_rows(const char* at, const char* stop) = 0;
 
   const Window& window() const noexcept { return window_; }
@@ -39,8 +40,6 @@ class TextReader : public RowReader {
   void count_lines(std::uint64_t lines) noexcept { line_ += line_ > 0 ? lines : 0; }
   /// Refuses the line [at, newline) and returns the byte behind it.
   const char* refuse_line(RowFault fault, const char* at, const char* newline);
-  /// No row behind this one can be trusted: next() refuses for good.
-  void fail(Refusal refusal) { broken_ = std::move(refusal); }
 
  private:
   void parse();

@@ -24,6 +24,7 @@ class Window {
   std::uint64_t offset() const noexcept { return offset_; }    ///< of begin()
   bool ended() const noexcept { return ended_; }               ///< nothing will come behind end()
   std::uint64_t bytes_taken() const noexcept { return source_->bytes_taken(); }
+  bool compressed() const noexcept { return source_->compressed(); }
 
   /// Everything before `to` is done with.
   void consume(const char* to) noexcept {

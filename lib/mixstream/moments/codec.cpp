@@ -26,6 +26,7 @@ Refusal damaged(const std::string& what) {
 // A sound state stays below this with room for all rows to come.
 constexpr double largest_sum = 1e300;
 constexpr double largest_total_weight = 1e60;
+constexpr std::uint64_t largest_row_number = 0xffffffff;  // also fits the size_t of 32-bit processors
 
 bool all_within(std::span<const double> values, double limit) {
   return std::ranges::all_of(values, [limit](double value) { return std::abs(value) <= limit; });
@@ -56,20 +57,22 @@ class StateCodec {
     const auto kind = in.take<std::uint32_t>();
     const auto panes = in.take<std::uint32_t>();
     s.memory.length = in.take_double();
-    s.reservoir_rows = in.take<std::uint64_t>();
-    s.pilot_rows = in.take<std::uint64_t>();
+    const auto reservoir_rows = in.take<std::uint64_t>();
+    const auto pilot_rows = in.take<std::uint64_t>();
     s.seed = in.take<std::uint64_t>();
     s.feature_map = in.take_text();
     s.response = in.take_text();
     s.memory_budget = memory_budget;
     if (!in.ok() || !in.at_end()) return damaged("the settings are cut short");
     if (feature_count > largest_variable_count || constant > feature_count || kind > 3 || panes > 1024 ||
-        !std::isfinite(s.memory.length)) {
+        !std::isfinite(s.memory.length) || std::max(reservoir_rows, pilot_rows) > largest_row_number) {
       return damaged("impossible settings");
     }
     s.layout = {static_cast<int>(feature_count), static_cast<int>(constant) - 1};
     s.memory.kind = static_cast<Memory::Kind>(kind);
     s.memory.panes = static_cast<int>(panes);
+    s.reservoir_rows = static_cast<std::size_t>(reservoir_rows);
+    s.pilot_rows = static_cast<std::size_t>(pilot_rows);
     return s;
   }
 
@@ -132,10 +135,11 @@ class StateCodec {
     if (rows >= s.settings_.pilot_rows || (rows > 0 && s.pilot_fixed_) || in.left() != rows * (d + 4) * 8) {
       return damaged("the first block has an impossible size");
     }
-    std::vector<double> numbers(rows * (d + 3));  // features, then responses, weights and times
+    const auto count = static_cast<std::size_t>(rows);
+    std::vector<double> numbers(count * (d + 3));  // features, then responses, weights and times
     in.take(numbers);
-    const auto part = [&](std::size_t column, std::size_t i) { return numbers[rows * (d + column) + i]; };
-    for (std::size_t i = 0; i < rows; ++i) {
+    const auto part = [&](std::size_t column, std::size_t i) { return numbers[count * (d + column) + i]; };
+    for (std::size_t i = 0; i < count; ++i) {
       const Row row{{numbers.data() + i * d, d}, part(0, i), part(1, i), part(2, i)};
       if (check(row, d, s.settings_.layout.constant_feature) != RowVerdict::accepted)
         return damaged("a row of the first block is not sound");

@@ -1,4 +1,5 @@
 #include "mixstream/moments/state.hpp"
+#include "mixstream/yield_point.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -234,6 +235,7 @@ MomentTensor MomentState::moments_of(std::span<const Pane> panes, const BinMask&
   for (const Pane& pane : panes) {
     for (std::size_t b = 0; b < bin_count; ++b) {
       if (!bins[b] || pane.bins[b].rows == 0) continue;
+      yield_point();
       BinMoments bin = pane.bins[b];
       kernel_->accumulate(bin.pending, workspace.data(), bin.sums.data(), bin.compensation.data());
       for (std::size_t i = 0; i < rest.size(); ++i) {

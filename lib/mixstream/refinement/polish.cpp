@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "mixstream/refinement/parameters.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -221,6 +222,7 @@ void AnchoredPolish::warm_anchor(const RowTable& sample) noexcept {
       const Row row = sample.row(i);
       kernel_.append(row.features, row.response, row.weight);
       if (!kernel_.full() && i + 1 < sample.size()) continue;
+      yield_point();
       kernel_.flush(block_sums_);
       add_information(shape(), block_sums_, 1.0, total_information_);
       read_score(shape(), block_sums_, product_);

@@ -133,13 +133,38 @@ TEST_CASE("raw rows and NDJSON split too") {
   CHECK(!failed);
 }
 
-TEST_CASE("a quoted newline in a file read in parts is refused by the part that holds its row") {
-  const TemporaryFile file("n,v\n1,1\n2,\"2\n\"\n3,3\n4,4\n");
-  CHECK(collect(open_input(file.path())).rows().size() == 3);
-  for (std::size_t parts = 2; parts < 10; ++parts) {
+TEST_CASE("quoted newlines do not trouble a file that is read in parts") {
+  std::string bytes = "n,v\r\n";
+  for (int i = 0; i < 12; ++i) bytes += i % 3 == 0 ? "\"a\r\n1,2\n\"\"\n\",1\r\n" : "x,2\n\n# \"\n";
+  const TemporaryFile file(bytes + "\"y\n\",3");
+  bool failed = false;
+  const auto whole = in_parts(file.path(), 1, {}, failed);
+  CHECK(whole.size() == 13);
+  for (std::size_t parts = 2; parts < bytes.size() + 20; ++parts) {
+    CAPTURE(parts);
+    CHECK(in_parts(file.path(), parts, {}, failed) == whole);
+  }
+  CHECK(!failed);
+}
+
+TEST_CASE("random text gives the same rows in any parts") {
+  std::mt19937 random(17);
+  const std::string alphabet = "01,,\n\n\"\"\"\r#";
+  for (int trial = 0; trial < 300; ++trial) {
+    std::string bytes = "a,b\n";
+    const std::size_t length = random() % 200;
+    for (std::size_t i = 0; i < length; ++i) bytes += alphabet[random() % alphabet.size()];
+    const TemporaryFile file(bytes);
+    InputSettings settings;
+    settings.max_line = 1 + random() % 20;
     bool failed = false;
-    in_parts(file.path(), parts, {}, failed);
-    CHECK(failed);
+    const auto whole = in_parts(file.path(), 1, settings, failed);
+    for (const std::size_t parts : {2, 3, 7, 50, 300}) {
+      CAPTURE(bytes);
+      CAPTURE(parts);
+      CAPTURE(settings.max_line);
+      CHECK(in_parts(file.path(), parts, settings, failed) == whole);
+    }
   }
 }
 

@@ -14,10 +14,10 @@ using namespace mixstream;
 
 namespace {
 
-int wake_pipe[2] = {-1, -1};
+int wake_pipe[2] = {-1, -1};  // a reader of memory never waits, and needs none
 void wake() {
   const char byte = 0;
-  CHECK(::write(wake_pipe[1], &byte, 1) == 1);
+  [[maybe_unused]] const auto written = ::write(wake_pipe[1], &byte, 1);
 }
 
 InputSettings small_batches() {
@@ -27,12 +27,16 @@ InputSettings small_batches() {
   return settings;
 }
 
+ReadAheadSettings ahead_settings() {
+  return {.batch_rows = 8, .width = 2, .most_bytes = 2000, .wake = wake};
+}
+
 std::unique_ptr<RowReader> reader_of(const std::string& csv, bool ahead) {
   auto input = open_input(memory_bytes(csv), small_batches());
   REQUIRE(input);
   auto reader = std::move(input.value()).select({.numbers = {"a", "b"}});
   REQUIRE(reader);
-  return ahead ? read_ahead(std::move(reader).value(), 8, wake) : std::move(reader).value();
+  return ahead ? read_ahead(std::move(reader).value(), ahead_settings()) : std::move(reader).value();
 }
 
 /// Everything that the batches said, in order.
@@ -91,7 +95,7 @@ TEST_CASE("a reader that waits for a pipe is left at any time") {
   auto selected = std::move(input.value()).select({.numbers = {"a", "b"}});
   REQUIRE(selected);
   {
-    const auto reader = read_ahead(std::move(selected).value(), 8, wake);
+    const auto reader = read_ahead(std::move(selected).value(), ahead_settings());
     std::size_t seen = 0;
     while (seen < 300) {
       const Outcome<Batch> batch = reader->next();

@@ -1,0 +1,48 @@
+// The files of a job, cut into shares for the ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fit_session.hpp"
+#include "mixstream/moments/bytes.hpp"
+
+namespace mixstream {
+
+struct WorkFile {
+  std::string path;
+  InputPosition position;  ///< in the stream
+  std::uint64_t size = 0;  ///< bytes on disk
+};
+
+/// Rows of one file that begin in a range. Of a compressed file the offsets are those of its contents, and
+/// the range goes to its end.
+struct Segment {
+  std::uint64_t file = 0;
+  ByteRange range;
+
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+/// What one rank reads, in order.
+using Share = std::vector<Segment>;
+
+/// All there is to read.
+struct Work {
+  std::vector<WorkFile> files;
+  std::vector<Share> shares;  ///< by rank
+  std::uint64_t end = 0;      ///< where the stream stands behind all of it
+};
+
+/// Gives every rank a share of about as many bytes, in the order of the stream: plain files are cut anywhere
+/// (a reader finds the row to begin with), compressed ones stay whole. The same list and number of ranks, the
+/// same shares.
+std::vector<Share> share_out(const std::vector<WorkFile>& files, const Share& all, std::size_t ranks);
+
+void put(ByteWriter& out, const Work& work);
+Work take_work(ByteReader& in);  ///< of bytes that put wrote; else in.ok() is false
+void put(ByteWriter& out, const Share& share);
+Share take_share(ByteReader& in);
+
+}  // namespace mixstream

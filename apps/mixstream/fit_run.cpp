@@ -1,0 +1,280 @@
+#include "fit_run.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "input/read_ahead.hpp"
+#include "mixstream/moments/state_file.hpp"
+#include "parallel_fit.hpp"
+#include "signals.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::uint64_t smallest_part = 1 << 16;  // bytes of a file that are worth a thread
+
+/// The bytes of all files together; 0 when some size is not known.
+std::uint64_t size_of(const std::vector<std::string>& files) {
+  std::uint64_t total = 0;
+  for (const std::string& file : files) {
+    struct stat status {};
+    const int found = file == "-" ? ::fstat(STDIN_FILENO, &status) : ::stat(file.c_str(), &status);
+    if (found != 0 || !S_ISREG(status.st_mode)) return 0;
+    total += static_cast<std::uint64_t>(status.st_size);
+  }
+  return total;
+}
+
+}  // namespace
+
+FitRun::FitRun(const FitCommand& command)
+    : RefusalListener({command.strict, command.missing == "error"}),
+      command_(command),
+      files_(command.files.empty() ? std::vector<std::string>{"-"} : command.files),
+      output_(command.output.format(), colour_wanted(command.output.colour)),
+      progress_(stderr_is_terminal() && !command.output.quiet, size_of(files_)) {}
+
+int FitRun::run() {
+  if (!read_words() || !check_files()) return status_;
+  watch_signals();
+  if (interval_ > 0.0) wake_every(interval_);
+  read_files();
+  if (status_ == exit_usage || !fits_at_end_) return status_;
+  if (!session_) return status_ != exit_fitted ? status_ : exit_code_of_signal();
+  return finish();
+}
+
+void FitRun::read_files() {
+  for (std::size_t number = 0; number < files_.size() && goes_on(); ++number) read_file(number);
+}
+
+bool FitRun::goes_on() const {
+  return status_ == exit_fitted && !output_.closed() && end_requested() == 0;
+}
+
+bool FitRun::fail(int code, const std::string& text) {
+  progress_.clear();
+  complain(text);
+  status_ = code;
+  return false;
+}
+
+bool FitRun::read_words() {
+  EstimatorSettings base;
+  if (!command_.load.empty() && !load(base)) return false;
+  Outcome<EstimatorSettings> settings = command_.settings(base);
+  if (!settings) return fail(exit_usage, settings.refusal().text);
+  settings_ = std::move(settings).value();
+  Outcome<InputSettings> input = command_.input.settings();
+  if (!input) return fail(exit_usage, input.refusal().text);
+  input_ = std::move(input).value();
+  input_.on_wake = [] {
+    clear_wake();
+    return end_requested() == 0;
+  };
+  const Outcome<double> interval = command_.interval_seconds();
+  if (!interval) return fail(exit_usage, interval.refusal().text);
+  interval_ = interval.value();
+  if (!command_.report.empty() && !has_page()) return fail(exit_usage, to_html({}).refusal().text);
+  return !loaded_ || go_on_from(std::move(*loaded_), command_.load);
+}
+
+/// Reads the saved state; its settings become those that the words may change.
+bool FitRun::load(EstimatorSettings& base) {
+  const auto refuse = [&](const Refusal& refusal) {
+    return fail(exit_data, fmt::format("'{}': {}", command_.load, refusal.text));
+  };
+  Outcome<Bytes> bytes = mixstream::read_file(command_.load);
+  if (!bytes) return fail(exit_data, bytes.refusal().text);
+  Outcome<SolveSettings> saved = Estimator::saved_solve_settings(bytes.value());
+  if (!saved) return refuse(saved.refusal());
+  Outcome<SolveSettings> solve = command_.solve.settings(saved.value());
+  if (!solve) return fail(exit_usage, solve.refusal().text);
+  base.solve = std::move(solve).value();
+  base.every = command_.every;
+  base.state.memory_budget = command_.memory << 20;
+  Outcome<Estimator> estimator = Estimator::decode(bytes.value(), base);
+  if (!estimator) return refuse(estimator.refusal());
+  base.state = estimator.value().state().settings();
+  loaded_ = std::move(estimator).value();
+  return true;
+}
+
+bool FitRun::go_on_from(Estimator estimator, const std::string& path) {
+  const StateSettings state = estimator.state().settings();
+  if (settings_.state.memory != state.memory || settings_.state.reservoir_rows != state.reservoir_rows) {
+    return fail(exit_usage, fmt::format("'{}' was made with another half-life, window or sample: leave "
+                                        "these options out",
+                                        path));
+  }
+  Outcome<FeatureMap> map = FeatureMap::parse(state.feature_map);
+  if (!map) return fail(exit_data, fmt::format("'{}': {}", path, map.refusal().text));
+  const Outcome<FeatureMap> asked = command_.features.empty() ? map : FeatureMap::parse(command_.features);
+  if (!asked) return fail(exit_usage, asked.refusal().text);
+  const bool same_response = command_.response.empty() || command_.response == state.response;
+  if (asked.value().text() != map.value().text() || !same_response) {
+    return fail(exit_usage, fmt::format("'{}' was made with -y '{}' -x '{}': give the same or leave them out",
+                                        path, state.response, state.feature_map));
+  }
+  settings_.state = state;
+  start_session(std::move(map).value(), state.response);
+  session_->resume(std::move(estimator));
+  return true;
+}
+
+/// What would fail at the end, or in the middle, fails here.
+bool FitRun::check_files() {
+  for (const std::string& path : files_) {
+    if (path != "-" && ::access(path.c_str(), R_OK) != 0)
+      return fail(exit_data, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  }
+  for (const std::string& path : {command_.save, command_.report}) {
+    if (path.empty()) continue;
+    if (const Verdict writable = check_writable(path); !writable)
+      return fail(exit_data, writable.refusal().text);
+  }
+  return true;
+}
+
+void FitRun::read_file(std::size_t number) {
+  file_number_ = number;
+  path_ = files_[number];
+  InputSettings settings = input_;
+  settings.wake_descriptor = wake_descriptor();
+  if (can_be_split()) settings.range.end -= 1;  // all of it, without moving the descriptor's own position
+  Outcome<Input> opened = open_input(path_, settings);
+  if (!opened) {
+    const bool words = opened.refusal().reason == Reason::bad_settings;
+    if (end_requested() == 0)
+      fail(words ? exit_usage : exit_data, fmt::format("{}: {}", shown(path_), opened.refusal().text));
+    return;
+  }
+  const bool by_words = !session_;
+  if (!session_ && !begin(opened.value().columns())) return;
+  input_position_ = session_->begin_input(opened.value());
+  Outcome<std::unique_ptr<RowReader>> reader = select(std::move(opened).value());
+  if (!reader) {
+    fail(by_words ? exit_usage : exit_data, fmt::format("{}: {}", shown(path_), reader.refusal().text));
+    return;
+  }
+  std::unique_ptr<RowReader> rows = std::move(reader).value();
+  if (file_end_ == 0 && plan_.group.empty()) {
+    rows = read_ahead(std::move(rows),
+                      {.batch_rows = settings.batch_rows, .width = plan_.numbers().size(), .wake = wake});
+  }
+  read_rows(*rows);
+}
+
+Outcome<std::unique_ptr<RowReader>> FitRun::select(Input input) const {
+  return std::move(input).select({plan_.numbers(), plan_.group, false});
+}
+
+bool FitRun::can_be_split() {
+  file_end_ = 0;
+  if (command_.threads == 1) return false;
+  const Outcome<std::optional<ByteRange>> extent = splittable_extent(path_);
+  if (!extent) return false;  // the reader will say why
+  if (!extent.value() && !command_.output.quiet)
+    complain(shown(path_) + " is no plain file: it is read by one thread");
+  if (extent.value()) file_end_ = extent.value()->end;
+  return extent.value().has_value();
+}
+
+/// Settles what the columns are, and makes the estimator.
+bool FitRun::begin(const std::vector<std::string>& columns) {
+  const std::string response =
+      command_.response.empty() && !columns.empty() ? columns.back() : command_.response;
+  std::vector<std::string> others;
+  for (const std::string& column : columns) {
+    const auto is = [&](const std::string& name) { return column == name; };
+    const bool taken = is(response) || is(command_.weight) || is(command_.time) || is(command_.group);
+    if (!taken) others.push_back(column);
+  }
+  Outcome<FeatureMap> map =
+      command_.features.empty() ? FeatureMap::plain(others) : FeatureMap::parse(command_.features, columns);
+  if (!map) return fail(exit_usage, map.refusal().text);
+  settings_.state.layout = {static_cast<int>(map.value().feature_count()), map.value().constant_feature()};
+  settings_.state.feature_map = map.value().text();
+  settings_.state.response = response;
+  if (const Outcome<Estimator> sound = Estimator::create(settings_); !sound)
+    return fail(exit_usage, sound.refusal().text);
+  start_session(FeatureMap::parse(map.value().text()).value(), response);  // over the columns in use
+  return true;
+}
+
+void FitRun::start_session(FeatureMap map, const std::string& response) {
+  settings_.solve.feature_names = map.names();
+  plan_ = {std::move(map), response, command_.weight, command_.time, command_.group};
+  most_groups_ = command_.most_groups;
+  if (!plan_.group.empty()) {
+    const std::uint64_t each = bytes_needed(settings_.state).value();
+    most_groups_ = std::min<std::uint64_t>(most_groups_, settings_.state.memory_budget / each);
+  }
+  session_.emplace(plan_, settings_, most_groups_);
+  if (!command_.report.empty()) session_->keep_history();
+}
+
+void FitRun::read_rows(RowReader& reader) {
+  while (goes_on()) {
+    const Outcome<Batch> outcome = reader.next();
+    if (!outcome) {
+      fail(exit_data, fmt::format("{}: {}", shown(path_), outcome.refusal().text));
+      break;
+    }
+    if (outcome.value().end) break;
+    absorb(outcome.value());
+    answer();
+    renew_page();
+    show_progress(session_->rows(), bytes_before_ + reader.bytes_taken());
+    if (goes_on() && hand_over(reader)) return;
+  }
+  bytes_before_ += reader.bytes_taken();
+  session_->end_input(reader);
+}
+
+bool FitRun::hand_over(const RowReader& reader) {
+  const bool worth_it = file_end_ >= reader.offset() + command_.threads * smallest_part;
+  if (file_end_ == 0 || !worth_it || !ready_for_parts()) return false;
+  read_parts(reader.offset());
+  return true;
+}
+
+void FitRun::absorb(const Batch& batch) {
+  const auto began = Clock::now();
+  const double solved = session_->solve_seconds();
+  if (!session_->absorb(batch, *this) && !output_.closed() && status_ == exit_fitted) status_ = exit_data;
+  ingest_seconds_ += seconds_since(began) - (session_->solve_seconds() - solved);
+}
+
+bool FitRun::ready_for_parts() const {
+  const MomentState& state = session_->estimator().state();
+  const bool polishes =
+      settings_.solve.method == FitMethod::standard && settings_.solve.polish != PolishKind::off;
+  return state.pilot_is_fixed() && (!polishes || state.row_count() >= settings_.polish.first_check);
+}
+
+void FitRun::read_parts(std::uint64_t begin) {
+  const auto began = Clock::now();
+  const ParallelPlan plan{path_,           input_,          plan_, policy(), {begin, file_end_},
+                          input_position_, command_.threads};
+  const std::uint64_t rows = session_->rows();
+  const ParallelOutcome outcome =
+      absorb_in_parallel(session_->estimator(), plan, [&](std::uint64_t more_rows, std::uint64_t more_bytes) {
+        show_progress(rows + more_rows, bytes_before_ + begin + more_bytes);
+      });
+  ingest_seconds_ += seconds_since(began);
+  bytes_before_ += file_end_;
+  session_->end_inputs_at(outcome.end);
+  for (const RefusedWords& refused : outcome.refused) tell(refused);
+  if (!outcome.failure.empty()) fail(exit_data, fmt::format("{}: {}", shown(path_), outcome.failure));
+}
+
+int FitCommand::run() const {
+  return FitRun(*this).run();
+}
+
+}  // namespace mixstream

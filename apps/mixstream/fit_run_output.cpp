@@ -1,0 +1,125 @@
+// What a run shows: fits, refused rows, progress, the page; and the state that it saves.
+#include <fmt/format.h>
+
+#include <span>
+#include <utility>
+
+#include "fit_run.hpp"
+#include "mixstream/moments/state_file.hpp"
+#include "signals.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::size_t complaints_shown = 10;
+constexpr std::chrono::seconds page_interval{5};
+
+}  // namespace
+
+void FitRun::tell(const RefusedWords& refused) {
+  if (refused.fatal) {
+    fail(exit_data, fmt::format("{}: {}", shown(path_), with_place(refused, path_)));
+    return;
+  }
+  if (refused.missing || command_.output.quiet || complaints_ > complaints_shown) return;
+  progress_.clear();
+  if (complaints_++ == complaints_shown)
+    complain("more refused rows follow; they are counted, not shown");
+  else
+    complain(fmt::format("{}: {}: row refused", shown(path_), with_place(refused, path_)));
+}
+
+void FitRun::show_progress(std::uint64_t rows, std::uint64_t bytes) {
+  progress_.show(rows, bytes, last_verdict_);
+}
+
+bool FitRun::publish(const Report& report) {
+  progress_.clear();
+  last_verdict_ = name_of(report.status);
+  page_is_old_ = true;
+  Report timed = report;
+  timed.ingest_seconds = ingest_seconds_;
+  if (output_.write(timed)) return true;
+  if (!output_.closed()) status_ = exit_data;
+  return false;
+}
+
+void FitRun::publish_all() {
+  for (const Report& report : session_->fits(false)) {
+    if (!publish(report)) return;
+  }
+}
+
+/// Does what signals and the clock ask for.
+void FitRun::answer() {
+  clear_wake();
+  const auto show = [this] {
+    rows_fitted_ = rows_seen();
+    publish_all();
+  };
+  if (take_fit_request()) show();
+  if (interval_ <= 0.0 || seconds_since(last_interval_) < interval_) return;
+  if (rows_seen() == rows_fitted_) return;  // silence; the clock stays due
+  last_interval_ = Clock::now();
+  show();
+}
+
+/// The last fit and the saved state, whatever ended the reading.
+int FitRun::finish() {
+  progress_.clear();
+  bool fitted = true;
+  if (!output_.closed() || !command_.report.empty()) {
+    const std::vector<Report> reports = session_->fits(true);
+    fitted = !reports.empty();
+    for (const Report& report : reports) {
+      if (!output_.closed()) publish(report);
+      fitted = fitted && !report.components.empty();
+      tell_unfitted(report);
+    }
+    write_last_page(reports);
+  }
+  save();
+  if (status_ != exit_fitted) return status_;
+  if (exit_code_of_signal() != 0) return exit_code_of_signal();
+  return fitted ? exit_fitted : exit_not_identifiable;
+}
+
+Verdict FitRun::write_page(std::vector<Report> reports) {
+  for (Report& report : reports) report.ingest_seconds = ingest_seconds_;
+  PageInput input = session_->page(reports);
+  input.version = MIXSTREAM_VERSION;
+  const Outcome<std::string> page = to_html(input);
+  if (!page) return page.refusal();
+  return write_file(command_.report, std::as_bytes(std::span(page.value())));
+}
+
+void FitRun::write_last_page(const std::vector<Report>& reports) {
+  if (command_.report.empty()) return;
+  if (const Verdict verdict = write_page(reports); !verdict) fail(exit_data, verdict.refusal().text);
+}
+
+/// A stream that never ends has a page too: renewed with its fits, but not all the time.
+void FitRun::renew_page() {
+  if (command_.report.empty() || !page_is_old_ || Clock::now() - last_page_ < page_interval) return;
+  page_is_old_ = false;
+  last_page_ = Clock::now();
+  if (const Verdict verdict = write_page(session_->fits(false)); !verdict && !page_failed_) {
+    page_failed_ = true;
+    complain(verdict.refusal().text);
+  }
+}
+
+void FitRun::tell_unfitted(const Report& report) const {
+  if (!report.components.empty() || command_.output.quiet) return;
+  complain(report.group ? *report.group + ": " + report.words : report.words);
+  if (report.rows == 0 && !report.refused.empty())
+    complain("every row was refused: choose the columns with -y and -x");
+}
+
+void FitRun::save() {
+  if (command_.save.empty()) return;
+  if (const Verdict verdict = write_file(command_.save, session_->estimator().encode()); !verdict)
+    fail(exit_data, verdict.refusal().text);
+}
+
+}  // namespace mixstream
