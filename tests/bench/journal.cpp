@@ -50,31 +50,34 @@ std::string rows_in(PayloadFormat format) {
   return format == PayloadFormat::json ? text + "]" : text;
 }
 
-/// Wall time of n records of a size through the store, and through write and fdatasync alone, in turns.
-void bench_appends(const std::string& folder, std::size_t size, int count, int rounds) {
+double median(std::vector<double> times) {
+  std::ranges::nth_element(times, times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2));
+  return times[times.size() / 2];
+}
+
+/// Median wall time of a record through the store, and through write and fdatasync alone, in turns.
+void bench_appends(const std::string& folder, std::size_t size, int count) {
   const std::string text(size, 'x');
   const Message message{"plant/pump", std::as_bytes(std::span(text)), 0.0};
   auto store = Store::open({.folder = folder + "/stream"});
   const std::string bare_path = folder + "/bare";
   const int bare = ::open(bare_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (!store || bare < 0) return fmt::print(stderr, "cannot write in {}\n", folder);
-  double ours = 1e300;
-  double alone = 1e300;
-  for (int round = 0; round < rounds; ++round) {
-    double start = wall_seconds();
-    for (int i = 0; i < count; ++i) static_cast<void>(store.value()->append(message));
-    ours = std::min(ours, wall_seconds() - start);
-    start = wall_seconds();
-    for (int i = 0; i < count; ++i) {
-      if (::write(bare, text.data(), text.size()) < 0 || ::fdatasync(bare) != 0) std::abort();
-    }
-    alone = std::min(alone, wall_seconds() - start);
+  std::vector<double> ours;
+  std::vector<double> alone;
+  for (int i = 0; i < count; ++i) {
+    const double start = wall_seconds();
+    static_cast<void>(store.value()->append(message));
+    const double between = wall_seconds();
+    if (::write(bare, text.data(), text.size()) < 0 || ::fdatasync(bare) != 0) std::abort();
+    ours.push_back(between - start);
+    alone.push_back(wall_seconds() - between);
   }
   ::close(bare);
   fmt::print(
       R"({{"bench":"journal append","bytes":{},"appends_per_second":{:.0f},"bare_fdatasync_per_second":{:.0f},"ratio":{:.3f}}})"
       "\n",
-      size, count / ours, count / alone, ours / alone);
+      size, 1.0 / median(ours), 1.0 / median(alone), median(ours) / median(alone));
 }
 
 double simdjson_sum(simdjson::dom::parser& parser, const std::string& padded, std::size_t size) {
@@ -158,7 +161,7 @@ int main(int count, char** arguments) {
   const std::filesystem::path parent = count > 1 ? arguments[1] : ".";
   std::string folder = (parent / "journal-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) return 1;
-  for (const std::size_t size : {100U, 4000U, 64000U}) bench_appends(folder, size, 100, 7);
+  for (const std::size_t size : {100U, 4000U, 64000U}) bench_appends(folder, size, 500);
   std::filesystem::remove_all(folder);
   bench_parser(PayloadFormat::json, "json", "simdjson alone");
   bench_parser(PayloadFormat::csv, "csv", "fast_float alone");

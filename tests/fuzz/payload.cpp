@@ -49,12 +49,16 @@ void judge(const PayloadRow& row, std::size_t index) {
 void fuzz(std::string_view bytes) {
   if (bytes.empty()) return;
   const unsigned choice = static_cast<unsigned char>(bytes[0]) % 64;
-  static std::vector<PayloadParser> used;  // one of each kind, with all that it has seen
-  for (unsigned next = static_cast<unsigned>(used.size()); next < 64; ++next)
+  static std::vector<PayloadParser> used;   // one of each kind, with all that it has seen
+  static std::vector<PayloadParser> young;  // and one that has seen little
+  static unsigned inputs = 0;
+  for (auto next = static_cast<unsigned>(used.size()); next < 64; ++next) {
     used.push_back(PayloadParser::create(settings_of(next)).value());
-  PayloadParser fresh = PayloadParser::create(settings_of(choice)).value();
+    young.push_back(PayloadParser::create(settings_of(next)).value());
+  }
+  if (++inputs % 16 == 0) young[choice] = PayloadParser::create(settings_of(choice)).value();
   const auto payload = std::as_bytes(std::span(bytes.substr(1)));
-  const auto rows = fresh.parse(payload, 7.0);
+  const auto rows = young[choice].parse(payload, 7.0);
   const auto again = used[choice].parse(payload, 7.0);
   require(rows.size() == again.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
