@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "input/read_ahead.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "parallel_fit.hpp"
 #include "signals.hpp"
@@ -160,7 +161,12 @@ void FitRun::read_file(std::size_t number) {
     fail(by_words ? exit_usage : exit_data, fmt::format("{}: {}", shown(path_), reader.refusal().text));
     return;
   }
-  read_rows(*reader.value());
+  std::unique_ptr<RowReader> rows = std::move(reader).value();
+  if (file_end_ == 0 && plan_.group.empty()) {
+    rows = read_ahead(std::move(rows),
+                      {.batch_rows = settings.batch_rows, .width = plan_.numbers().size(), .wake = wake});
+  }
+  read_rows(*rows);
 }
 
 Outcome<std::unique_ptr<RowReader>> FitRun::select(Input input) const {

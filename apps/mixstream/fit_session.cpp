@@ -37,7 +37,8 @@ FitSession::FitSession(RowPlan plan, EstimatorSettings settings, std::size_t mos
     : plan_(std::move(plan)),
       settings_(std::move(settings)),
       most_groups_(most_groups),
-      features_(plan_.map.feature_count()) {
+      features_(plan_.map.feature_count()),
+      columns_are_features_(plan_.map.names() == plan_.map.columns()) {
   if (plan_.group.empty()) estimators_.emplace("", make_estimator());
 }
 
@@ -159,9 +160,10 @@ bool FitSession::absorb_grouped_rows(const Batch& batch, std::size_t from, std::
 bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_t i,
                             SessionListener& listener) {
   const std::span<const double> values = batch.values(i);
-  plan_.map.evaluate(values, features_);
   std::size_t at = plan_.map.columns().size();
-  Row row{features_, values[at++]};
+  if (!columns_are_features_) plan_.map.evaluate(values, features_);
+  Row row{columns_are_features_ ? values.first(at) : features_, values[at]};
+  ++at;
   if (!plan_.weight.empty()) row.weight = values[at++];
   if (!plan_.time.empty()) row.time = values[at];
   estimator.state().begin_source(estimator.state().source(), batch.places[i].offset + input_.shift);

@@ -118,6 +118,7 @@ class FitSession {
   bool keeps_history_ = false;
   std::uint64_t last_look_ = 0;  // row count of the last fit made for the history alone
   std::vector<double> features_;
+  bool columns_are_features_;  // each as it is: nothing to evaluate
   std::uint64_t rows_ = 0;  // of all groups
   double solve_seconds_ = 0.0;
 };

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "exit_codes.hpp"
-#include "mixstream/refinement/likelihood.hpp"
 #include "mixstream/refinement/prediction.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "model_file.hpp"
@@ -48,30 +47,20 @@ class Predictor {
     if (found == models_.end()) return false;
     const Mixture& mixture = found->second.mixture;
     map_.evaluate(values, features_);
-    probabilities_.assign(mixture.weights.begin(), mixture.weights.end());
-    if (has_response) responsibilities(mixture, {features_, values.back()}, probabilities_);
+    probabilities_.resize(mixture.component_count());
+    const RowPrediction row =
+        predict_row(mixture, features_, has_response ? std::optional(values.back()) : std::nullopt, level_,
+                    probabilities_);
     const auto place = std::back_inserter(out);
-    fmt::format_to(place, "{}", std::ranges::max_element(probabilities_) - probabilities_.begin() + 1);
+    fmt::format_to(place, "{}", row.component + 1);
     for (const double p : probabilities_) fmt::format_to(place, "{}{:.6g}", separator, p);
     out.append(most_components_ - probabilities_.size(), separator);
-    const Interval interval = predictive_interval(mixture, features_, level_);
-    const double expected = has_response ? posterior_mean(mixture) : expected_response(mixture, features_);
-    fmt::format_to(place, "{0}{1:.10g}{0}{2:.10g}{0}{3:.10g}\n", separator, expected, interval.low,
-                   interval.high);
+    fmt::format_to(place, "{0}{1:.10g}{0}{2:.10g}{0}{3:.10g}\n", separator, row.expected, row.interval.low,
+                   row.interval.high);
     return true;
   }
 
  private:
-  /// sum_h P(h | x, y) beta_h . x: what y would be without its noise.
-  double posterior_mean(const Mixture& mixture) const {
-    double mean = 0.0;
-    for (std::size_t h = 0; h < probabilities_.size(); ++h) {
-      for (std::size_t f = 0; f < features_.size(); ++f)
-        mean += probabilities_[h] * mixture.law(h)[f] * features_[f];
-    }
-    return mean;
-  }
-
   const Models& models_;
   FeatureMap map_;
   double level_;

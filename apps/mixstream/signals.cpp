@@ -22,8 +22,7 @@ extern "C" void on_signal(int number) {
   const int error = errno;
   if (number == SIGUSR1) fit_wanted = true;
   if (number == SIGINT || number == SIGTERM) end_signal = number;
-  const char byte = 0;
-  [[maybe_unused]] const auto written = ::write(wake_pipe[1], &byte, 1);  // full: the reader is awake already
+  mixstream::wake();
   errno = error;
 }
 
@@ -66,6 +65,11 @@ bool take_fit_request() noexcept {
 int exit_code_of_signal() noexcept {
   const int number = end_signal;
   return number == 0 ? 0 : number == SIGINT ? exit_interrupted : exit_terminated;
+}
+
+void wake() noexcept {
+  const char byte = 0;
+  [[maybe_unused]] const auto written = ::write(wake_pipe[1], &byte, 1);  // full: the reader is awake already
 }
 
 void clear_wake() noexcept {

@@ -10,6 +10,7 @@ void watch_signals();
 void wake_every(double seconds);
 
 int wake_descriptor() noexcept;  ///< readable after a signal
+void wake() noexcept;            ///< makes it readable
 void clear_wake() noexcept;      ///< before asking what it was: what comes later wakes again
 
 int end_requested() noexcept;           ///< the signal's number, or 0

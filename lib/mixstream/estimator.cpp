@@ -22,12 +22,6 @@ BinMask mask_of(std::uint32_t bins) {
   return mask;
 }
 
-std::uint8_t bin_of_row(const Row& pilot_row) noexcept {
-  double largest = std::abs(pilot_row.response);
-  for (const double value : pilot_row.features) largest = std::max(largest, std::abs(value));
-  return bin_of(largest);
-}
-
 }  // namespace
 
 Outcome<Estimator> Estimator::create(const EstimatorSettings& settings) {
@@ -47,7 +41,7 @@ Estimator::Estimator(const EstimatorSettings& settings, MomentState state)
     : settings_(settings),
       state_(std::move(state)),
       next_every_(settings.every),
-      pilot_features_(static_cast<std::size_t>(state_.settings().layout.feature_count)) {
+      pilot_features_(static_cast<std::size_t>(state_.settings().layout.feature_count), 1.0) {
   settings_.state = state_.settings();
   if (settings_.solve.feature_names.empty()) {
     const Outcome<FeatureMap> map = FeatureMap::parse(settings_.state.feature_map);
@@ -92,17 +86,22 @@ double Estimator::present_weight(const Row& row) const noexcept {
   return row.weight * std::exp2((row.time - state_.forgetting().clock().latest) / memory.length);
 }
 
+/// The features of the row absorbed last, in pilot coordinates: z has the constant in front, or 1 where there
+/// is none.
+std::span<const double> Estimator::last_features() noexcept {
+  const std::span<const double> z = state_.last_variables();
+  const int constant = state_.settings().layout.constant_feature;
+  if (constant <= 0) return z.subspan(constant < 0 ? 1 : 0, pilot_features_.size());
+  const auto at = static_cast<std::ptrdiff_t>(constant);
+  std::copy_n(z.begin() + 1, at, pilot_features_.begin());
+  std::copy(z.begin() + at + 1, z.end() - 1, pilot_features_.begin() + at + 1);
+  return pilot_features_;
+}
+
 /// Hands the row to the polish, in pilot coordinates.
 void Estimator::polish(const Row& row) noexcept {
-  const Layout& layout = state_.settings().layout;
-  const Pilot& pilot = state_.fixed_pilot();
-  for (std::size_t f = 0; f < pilot_features_.size(); ++f) {
-    const auto variable = static_cast<std::size_t>(layout.variable_of(static_cast<int>(f)));
-    pilot_features_[f] = (row.features[f] - pilot.shift[variable]) / pilot.scale[variable];
-  }
-  const Row moved{pilot_features_, (row.response - pilot.shift.back()) / pilot.scale.back(),
-                  present_weight(row), row.time};
-  std::optional<DriftEvent> event = polish_->absorb(moved, bin_of_row(moved));
+  const Row moved{last_features(), state_.last_variables().back(), present_weight(row), row.time};
+  std::optional<DriftEvent> event = polish_->absorb(moved, state_.last_bin());
   if (!event) return;
   event->row = state_.row_count();
   add_event(drift_, *event);

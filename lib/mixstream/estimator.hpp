@@ -131,6 +131,7 @@ class Estimator {
   bool polishes() const noexcept;
   void fade_polish(double clock) noexcept;
   double present_weight(const Row& row) const noexcept;
+  std::span<const double> last_features() noexcept;
   void polish(const Row& row) noexcept;
   Report report_of(Solution solution) const;
   Verdict restore(std::span<const std::byte> bytes);
@@ -148,7 +149,7 @@ class Estimator {
   MomentWatch watch_;
   std::map<std::string, std::uint64_t, std::less<>> refused_before_;  // they never became rows
   std::uint64_t next_every_ = 0;
-  std::vector<double> pilot_features_;  // of the row at hand
+  std::vector<double> pilot_features_;  // of the row at hand; the constant's place stays 1
 };
 
 }  // namespace mixstream

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <new>
 #include <stdexcept>
@@ -14,12 +15,23 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
+#elif defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
 #endif
 
 namespace mixstream {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// What is known of the stretches of work that begin at one yield point.
+struct Site {
+  const char* file = nullptr;
+  unsigned line = 0;
+  Clock::duration stretch{-1};  // the longest of late, which fades; below 0: not known yet
+};
+
+constexpr std::size_t sites_kept = 64;
 
 }  // namespace
 
@@ -34,24 +46,41 @@ struct Fiber::Content final : Yielder {
   Clock::duration budget{};
   Clock::time_point slice_end;
   Clock::time_point last_pass;
-  Clock::duration longest_stretch{};  // between yield points of late; fades
+  std::array<Site, sites_kept> sites{};  // the first is the beginning, the last shared by all beyond
+  std::size_t site_count = 1;
+  std::size_t last_site = 0;
+#if defined(__SANITIZE_ADDRESS__)
+  void* fake_stack = nullptr;
+  const void* caller_stack = nullptr;
+  std::size_t caller_bytes = 0;
+#elif defined(__SANITIZE_THREAD__)
+  void* caller_fiber = nullptr;
+  void* inner_fiber = nullptr;
+#endif
 
-  void pass() override {
+  /// Leaves where the stretch that begins here would end beyond the budget, as far as is known of it.
+  void pass(std::source_location where) override {
     const Clock::time_point now = Clock::now();
-    longest_stretch = std::max(now - last_pass, longest_stretch - longest_stretch / 16);
+    Clock::duration& known = sites[last_site].stretch;
+    known = std::max(now - last_pass, known - known / 16);
     last_pass = now;
-    if (now + std::min(longest_stretch / 2, budget / 4) < slice_end) return;
-    leave();
+    last_site = site_of(where);
+    const Clock::duration next = sites[last_site].stretch;
+    if (now + (next < Clock::duration::zero() ? budget / 2 : next) >= slice_end) leave();
+  }
+
+  std::size_t site_of(std::source_location where) {
+    for (std::size_t i = 1; i < site_count; ++i) {
+      if (sites[i].file == where.file_name() && sites[i].line == where.line()) return i;
+    }
+    if (site_count == sites_kept) return sites_kept - 1;
+    sites[site_count] = {where.file_name(), where.line()};
+    return site_count++;
   }
 
   void leave();
   void enter();
   static void begin_inner(unsigned high, unsigned low);
-#if defined(__SANITIZE_ADDRESS__)
-  void* fake_stack = nullptr;
-  const void* caller_stack = nullptr;
-  std::size_t caller_bytes = 0;
-#endif
 };
 
 void Fiber::Content::enter() {
@@ -59,6 +88,9 @@ void Fiber::Content::enter() {
 #if defined(__SANITIZE_ADDRESS__)
   void* outer_fake = nullptr;
   __sanitizer_start_switch_fiber(&outer_fake, stack + guard_bytes, stack_bytes);
+#elif defined(__SANITIZE_THREAD__)
+  caller_fiber = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(inner_fiber, 0);
 #endif
   swapcontext(&caller, &inner);
 #if defined(__SANITIZE_ADDRESS__)
@@ -70,6 +102,8 @@ void Fiber::Content::enter() {
 void Fiber::Content::leave() {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(running ? &fake_stack : nullptr, caller_stack, caller_bytes);
+#elif defined(__SANITIZE_THREAD__)
+  __tsan_switch_to_fiber(caller_fiber, 0);
 #endif
   swapcontext(&inner, &caller);
 #if defined(__SANITIZE_ADDRESS__)
@@ -104,6 +138,9 @@ Fiber::Fiber(std::size_t stack_bytes) : content_(std::make_unique<Content>()) {
 }
 
 Fiber::~Fiber() {
+#if defined(__SANITIZE_THREAD__)
+  if (content_->inner_fiber != nullptr) __tsan_destroy_fiber(content_->inner_fiber);
+#endif
   ::munmap(content_->stack, content_->guard_bytes + content_->stack_bytes);
 }
 
@@ -122,8 +159,12 @@ void Fiber::begin(std::function<void()> work) {
   const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&self));
   makecontext(&self.inner, reinterpret_cast<void (*)()>(&Content::begin_inner), 2,
               static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
-  self.longest_stretch = {};
+  self.last_site = 0;
   self.running = true;
+#if defined(__SANITIZE_THREAD__)
+  if (self.inner_fiber != nullptr) __tsan_destroy_fiber(self.inner_fiber);
+  self.inner_fiber = __tsan_create_fiber(0);
+#endif
 }
 
 bool Fiber::run(std::chrono::nanoseconds budget) {

@@ -21,8 +21,9 @@ class Fiber {
   bool running() const noexcept;
   /// Begins a computation, which must not throw; its first slice comes with run.
   void begin(std::function<void()> work);
-  /// Works until the computation ends (true) or passes a yield point with the budget used (false). It stops a
-  /// little early where the last stretches between yield points say that the next would go beyond.
+  /// Works until the computation ends (true) or stands at a yield point from which it would go beyond the
+  /// budget (false): that the stretches from there took so long of late is remembered for every yield point.
+  /// At least one stretch is done whatever the budget.
   bool run(std::chrono::nanoseconds budget);
 
  private:

@@ -79,17 +79,17 @@ typedef struct mixstream_settings {
   int32_t constant_feature;    /* index of the feature that is always 1, or -1 (default) */
   uint32_t component_count;    /* k, default 2; 0: chosen by the sample */
   int32_t per_component_noise; /* 0 (default): one noise variance for all laws */
-  int32_t
-      polish; /* 1 (default): score every row for maximum-likelihood accuracy; 0: do not; 2: stepwise EM */
-  int32_t memory;             /* a mixstream_memory */
-  double memory_length;       /* half-life or window */
-  uint64_t sample_rows;       /* default 5000 */
-  uint64_t pilot_rows;        /* default 256: rows that fix the coordinates */
-  uint64_t seed;              /* default 1 */
-  uint64_t source;            /* default 0: different for every device whose states will be merged */
+  int32_t polish;       /* 1 (default): score every row for maximum likelihood; 0: do not; 2: stepwise EM */
+  int32_t memory;       /* a mixstream_memory */
+  double memory_length; /* half-life or window */
+  uint64_t sample_rows; /* default 5000 */
+  uint64_t pilot_rows;  /* default 256: rows that fix the coordinates */
+  uint64_t seed;        /* default 1 */
+  uint64_t source;      /* default 0: different for every device whose states will be merged */
   uint64_t refit_every_rows;  /* default 0: not by count */
   double refit_every_seconds; /* of row time; default 0: not by time */
   int32_t refit_on_drift;     /* default 0 */
+  int32_t reserved;           /* 0; keeps the size of this struct clear of padding */
 } mixstream_settings;
 
 /* The version of the library that runs; compare with MIXSTREAM_ABI_VERSION. */

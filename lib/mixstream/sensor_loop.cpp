@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mixstream/refinement/likelihood.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -220,7 +221,9 @@ void SensorLoop::Core::give_back() {
 
 std::optional<Report> SensorLoop::refit() {
   if (!core_->taken && !try_snapshot()) return {};
+  yield_point();
   Report report = core_->solve();
+  yield_point();
   core_->give_back();
   return report;
 }

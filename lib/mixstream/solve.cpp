@@ -56,6 +56,7 @@ class Solver {
       report().status = FitStatus::poor_fit;
       report().words = fmt::format("the solver broke down ({}): the data may be degenerate.", error.what());
     }
+    yield_point();
     if (solution_.mixture) describe_sample_fit();
     return std::move(solution_);
   }
@@ -186,6 +187,7 @@ class Solver {
 
   void refine_moments() {
     const BinnedMoments binned = by_magnitude();
+    yield_point();
     std::vector<Mixture> starts;
     if (settings_.component_count == 0 && !choose_components(binned, starts)) return;
     for (Mixture& start : spectral_starts()) starts.push_back(std::move(start));
@@ -284,10 +286,31 @@ class Solver {
     const Mixture& mixture = polished ? polished->mixture : fit.mixture;
     const DenseMatrix covariance = covariance_from(polished ? polished->information : fit.information);
     const MixtureErrors errors = raw_mixture_errors(mixture, fit.noise, covariance, layout_, tensor_.pilot());
-    report().status = fit.accepted ? FitStatus::ok : FitStatus::poor_fit;
+    const bool parted = fit.accepted && polished && polish_ != nullptr && parts_from_moments(fit, mixture);
+    report().status = fit.accepted && !parted ? FitStatus::ok : FitStatus::poor_fit;
     take(to_raw(mixture, layout_, tensor_.pilot()), &errors);
     if (fit.accepted && lost_component()) report().status = FitStatus::lost_component;
-    report().words = verdict_words(fit, tail_suspected);
+    report().words =
+        parted ? parted_words(hausman_distance(fit, mixture)) : verdict_words(fit, tail_suspected);
+  }
+
+  /// The moments of all rows and the scores of all rows are two ways to the same laws, with optima of their
+  /// own. Where the two ends differ by far more than their errors, one is wrong, whatever each says of
+  /// itself. With y, y^2 and y^3 alone the noise is not Gaussian, and the scores may differ.
+  static bool parts_from_moments(const RefinedFit& fit, const Mixture& polished) {
+    const double parameters = static_cast<double>(fit.information.rows);
+    const double limit = PolishDriverSettings{}.distance_limit * (1.0 + 3.0 / parameters);
+    return !fit.conditions.starts_with("q<=3") && !(hausman_distance(fit, polished) < limit);
+  }
+
+  static std::string parted_words(double distance) {
+    return fmt::format(
+        "do not trust these laws: the moments and the scores of the rows lead to different ones ({:.1f} "
+        "times as "
+        "far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger "
+        "--sample or "
+        "another --seed.",
+        std::sqrt(distance));
   }
 
   /// While the sample still holds every row, EM from the refined fit is the maximum likelihood estimate
@@ -302,6 +325,7 @@ class Solver {
     std::vector<double> score(parameters.size());
     DenseMatrix information{score.size(), score.size(), std::vector<double>(score.size() * score.size())};
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i % 256 == 0) yield_point();
       row_score(em.mixture, rows.row(i), fit.noise, probabilities, score);
       for (std::size_t a = 0; a < score.size(); ++a) {
         for (std::size_t b = 0; b < score.size(); ++b)

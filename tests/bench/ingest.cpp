@@ -28,7 +28,7 @@ Rows random_rows(int variables, std::size_t count) {
   return rows;
 }
 
-/// Our way, row by row: append to a block, accumulate when it is full.
+/// Our way: append to a block, accumulate when it is full.
 class KernelMoments {
  public:
   explicit KernelMoments(int variables)
@@ -40,18 +40,24 @@ class KernelMoments {
 
   void absorb(const double* z) noexcept {
     block_.append(z, 1.0);
-    if (!block_.full()) return;
-    kernel_.accumulate(block_, workspace_.data(), sums_.data(), compensation_.data());
-    block_.clear();
+    if (block_.full()) fold();
   }
   void absorb(const Rows& rows, std::size_t count) noexcept {
-    for (std::size_t r = 0; r < count; ++r) absorb(rows.row(r));
+    for (std::size_t r = 0; r < count;) {
+      r += block_.append(rows.row(r), count - r);
+      if (block_.full()) fold();
+    }
     bench::keep(sums_.data());
   }
   std::size_t sums() const { return sums_.size(); }
   std::size_t block_rows() const { return kernel_.block_rows(); }
 
  private:
+  void fold() noexcept {
+    kernel_.accumulate(block_, workspace_.data(), sums_.data(), compensation_.data());
+    block_.clear();
+  }
+
   mixstream::BlockKernel kernel_;
   mixstream::RowBlock block_;
   mixstream::AlignedDoubles workspace_;
@@ -63,8 +69,8 @@ void compare(int variables) {
   KernelMoments kernel(variables);
   bench::DsyrkMoments dsyrk(static_cast<std::size_t>(variables));
   bench::LoopMoments loop(static_cast<std::size_t>(variables));
-  // whole blocks, about 2e8 multiply-adds for us; the slow loop gets a sixteenth
-  const std::size_t count = std::clamp<std::size_t>(200000000 / kernel.sums() / 1024, 1, 200) * 1024;
+  // whole blocks of all kernels, about 2e8 multiply-adds for us; the slow loop gets a sixteenth
+  const std::size_t count = std::clamp<std::size_t>(200000000 / kernel.sums() / 768, 1, 200) * 768;
   const Rows rows = random_rows(variables, count);
   double multiply_adds = 0.0;
   double bytes = 0.0;
@@ -90,8 +96,8 @@ void compare(int variables) {
   std::fflush(stdout);
 }
 
-/// Average and 99th percentile of one call of absorb(r), r < count. One call in block_rows closes a block: at
-/// 64 rows that is 1.6%, so the 99th percentile is the cost of a flush.
+/// Average and percentiles of one call of absorb(r). One call in block_rows closes a block: with 192 rows
+/// that is 0.5%, so the 99th percentile is a row that is put away, the 99.9th one that closes a block.
 template <class Absorb>
 void time_single_rows(const char* name, int variables, std::size_t count, Absorb absorb) {
   using Clock = std::chrono::steady_clock;
@@ -99,23 +105,24 @@ void time_single_rows(const char* name, int variables, std::size_t count, Absorb
     for (std::size_t r = 0; r < count; ++r) absorb(r);
   };
   const double average = bench::best_seconds({absorb_all})[0] / static_cast<double>(count);
-  std::vector<double> nanoseconds(count);
-  for (std::size_t r = 0; r < count; ++r) {
+  std::vector<double> nanoseconds(64 * count);
+  for (std::size_t call = 0; call < nanoseconds.size(); ++call) {
     const auto start = Clock::now();
-    absorb(r);
-    nanoseconds[r] = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+    absorb(call % count);
+    nanoseconds[call] = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
   }
   std::sort(nanoseconds.begin(), nanoseconds.end());
+  const std::size_t calls = nanoseconds.size();
   fmt::print(R"({{"benchmark":"{}","m":{},"average_ns":{:.2f},)"
              R"("median_ns_with_clock":{:.0f},"p99_ns_with_clock":{:.0f},"p999_ns_with_clock":{:.0f}}})"
              "\n",
-             name, variables, average * 1e9, nanoseconds[count / 2], nanoseconds[count / 100 * 99],
-             nanoseconds[count / 1000 * 999]);
+             name, variables, average * 1e9, nanoseconds[calls / 2], nanoseconds[calls / 100 * 99],
+             nanoseconds[calls / 1000 * 999]);
 }
 
 /// One row at a time: the kernel alone, and the whole state (checks, pilot, bins, counts and sample too).
 void time_single_rows(int variables) {
-  constexpr std::size_t count = 64 * 4096;
+  constexpr std::size_t count = 192 * 16;  // they stay in the cache, as a row does that was just read
   const Rows rows = random_rows(variables, count);
   KernelMoments kernel(variables);
   time_single_rows("one row: append, flush when full", variables, count,

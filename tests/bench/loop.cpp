@@ -1,17 +1,21 @@
-// Latency of a row inside a sensor loop, beside what else could be done with it; and slices of a refit.
+// A sensor loop: latency of a row beside what else could be done with it, memory, slices of a refit.
+//   loop            JSON, one object a line
+//   loop --table    the tables of docs/embedding.md
+//   loop slices | stretches    only the slices of refits; the longest stretches between their yield points
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <ctime>
+#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "mixstream/random.hpp"
+#include "loop_rows.hpp"
+#include "measure.hpp"
 #include "mixstream/refinement/stepwise_em.hpp"
-#include "mixstream/sensor_loop.hpp"
 
 using namespace mixstream;
 using Clock = std::chrono::steady_clock;
@@ -22,48 +26,32 @@ double nanoseconds(Clock::duration time) {
   return std::chrono::duration<double, std::nano>(time).count();
 }
 
-struct Rows {
-  std::size_t d;
-  std::vector<double> features;
-  std::vector<double> responses;
-
-  Rows(std::size_t d_, std::size_t count) : d(d_), features(d_ * count), responses(count) {
-    Random random(3);
-    for (std::size_t i = 0; i < count; ++i) {
-      double y = 0.3 * random.normal();
-      const double side = random.uniform() < 0.4 ? 1.0 : -0.5;
-      for (std::size_t j = 0; j < d; ++j) {
-        features[i * d + j] = j == 0 ? 1.0 : random.normal();
-        y += side * features[i * d + j] / static_cast<double>(j + 1);
-      }
-      responses[i] = y;
-    }
-  }
-  std::size_t size() const { return responses.size(); }
-  Row row(std::size_t i) const { return {{features.data() + i * d, d}, responses[i]}; }
-};
-
 struct Latency {
   double average = 0.0, p99 = 0.0, p999 = 0.0, worst = 0.0;
 };
 
-/// The average is the median over stretches of 1000 rows, so that another program on the same core spoils few
-/// of them; the rest is from single rows, with the clock's own cost taken off and everything the system does
-/// left in.
+/// Processor time of a row: the median over stretches of 1000 rows.
 template <class Take>
-Latency measure(const Rows& rows, Take take, int passes) {
+double average_of(const LoopRows& rows, Take take, int passes) {
   constexpr std::size_t stretch = 1000;
-  Latency latency;
   std::vector<double> averages;
   for (int pass = -1; pass < passes; ++pass) {
     for (std::size_t i = 0; i < rows.size(); i += stretch) {
-      const auto begin = Clock::now();
+      const double begin = bench::thread_seconds();
       for (std::size_t j = i; j < i + stretch; ++j) take(rows.row(j));
-      if (pass >= 0) averages.push_back(nanoseconds(Clock::now() - begin) / stretch);
+      if (pass >= 0) averages.push_back(1e9 * (bench::thread_seconds() - begin) / stretch);
     }
   }
-  std::ranges::sort(averages);
-  latency.average = averages[averages.size() / 2];
+  std::ranges::nth_element(averages, averages.begin() + static_cast<std::ptrdiff_t>(averages.size() / 2));
+  return averages[averages.size() / 2];
+}
+
+/// The average in processor time; the rest from single rows by the clock on the wall, with the clock's own
+/// cost taken off and everything the system does left in.
+template <class Take>
+Latency measure(const LoopRows& rows, Take take, int passes) {
+  Latency latency;
+  latency.average = average_of(rows, take, passes);
   std::vector<double> times(rows.size());
   double clock_cost = 1e300;
   for (int i = 0; i < 1000; ++i) {
@@ -85,14 +73,21 @@ Latency measure(const Rows& rows, Take take, int passes) {
   return latency;
 }
 
-void print(std::size_t d, const char* what, const Latency& l, double base) {
-  fmt::print(
-      "{{\"bench\":\"loop\",\"d\":{},\"what\":\"{}\",\"average_ns\":{:.1f},\"p99_ns\":{:.0f},\"p999_ns\":{:."
-      "0f},"
-      "\"worst_ns\":{:.0f},\"ratio_to_moments\":{:.3f}}}\n",
-      d, what, l.average, l.p99, l.p999, l.worst, l.average / base);
-  std::fflush(stdout);
-}
+struct Printer {
+  LoopOutput output;
+  std::size_t d;
+  double base = 0.0;  ///< nanoseconds of the loop's own moments
+
+  void operator()(const char* what, const Latency& l) const {
+    fmt::print(
+        fmt::runtime(output == LoopOutput::table
+                         ? "| {} | {} | {:.1f} | {:.0f} | {:.0f} | {:.0f} | {:.2f} |\n"
+                         : "{{\"bench\":\"loop\",\"d\":{},\"what\":\"{}\",\"average_ns\":{:.1f},\"p99_ns\":"
+                           "{:.0f},\"p999_ns\":{:.0f},\"worst_ns\":{:.0f},\"ratio_to_moments\":{:.3f}}}\n"),
+        d, what, l.average, l.p99, l.p999, l.worst, l.average / base);
+    std::fflush(stdout);
+  }
+};
 
 /// Recursive least squares of one law: P and beta.
 struct Recursive {
@@ -117,119 +112,109 @@ struct Recursive {
   }
 };
 
-LoopSettings settings_for(std::size_t d, bool polish) {
-  LoopSettings settings;
-  settings.estimator.state.layout = {static_cast<int>(d), 0};
-  settings.estimator.solve.polish = polish ? PolishKind::scoring : PolishKind::off;
-  return settings;
-}
-
-/// Moments only, alone and while refits run one after the other on another thread.
-double bench_moments(const Rows& rows, int passes) {
-  SensorLoop loop = SensorLoop::create(settings_for(rows.d, false)).value();
+/// Moments only: the state by itself, the loop, and the loop while refits run one after the other beside it.
+void bench_moments(const LoopRows& rows, int passes, Printer& print) {
+  const LoopSettings settings = loop_settings(rows.d, false);
+  SensorLoop loop = SensorLoop::create(settings).value();
   const auto take = [&](const Row& row) { loop.absorb(row); };
   const Latency alone = measure(rows, take, passes);
-  print(rows.d, "moments", alone, alone.average);
+  print.base = alone.average;
+  print("moments", alone);
+  MomentState state = MomentState::create(settings.estimator.state).value();
+  print("the same without the loop", measure(
+                                         rows, [&](const Row& row) { state.absorb(row); }, passes));
   std::atomic<bool> running{true};
-  std::atomic<int> refits{0};
   std::thread solver([&] {
     while (running.load(std::memory_order_relaxed)) {
       loop.request_refit();
-      refits += loop.refit() ? 1 : 0;
+      loop.refit();
     }
   });
   const Latency beside = measure(rows, take, passes);
   running = false;
   solver.join();
-  print(rows.d, "moments, a refit running beside", beside, alone.average);
-  return alone.average;
+  print("moments, a refit running beside", beside);
 }
 
-void bench_dimension(std::size_t d) {
-  const Rows rows(d, d > 8 ? 20000 : 100000);
-  const int passes = d > 8 ? 3 : 10;
-  const double base = bench_moments(rows, passes);
-  SensorLoop polished = SensorLoop::create(settings_for(d, true)).value();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    polished.absorb(rows.row(i));
-    polished.refit();
-  }
-  print(d, "moments and polish",
-        measure(
-            rows, [&](const Row& row) { polished.absorb(row); }, passes),
-        base);
+void bench_rivals(const LoopRows& rows, int passes, const Printer& print) {
+  const std::size_t d = rows.d;
   std::vector<double> copy(d + 1);
-  print(d, "memcpy of the row",
-        measure(
-            rows,
-            [&](const Row& row) {
-              std::memcpy(copy.data(), row.features.data(), d * sizeof(double));
-              copy[d] = row.response;
-              asm volatile("" : : "r"(copy.data()) : "memory");
-            },
-            passes),
-        base);
+  const auto copy_row = [&](const Row& row) {
+    std::memcpy(copy.data(), row.features.data(), d * sizeof(double));
+    copy[d] = row.response;
+    bench::keep(copy.data());
+  };
+  print("memcpy of the row", measure(rows, copy_row, passes));
   Recursive recursive(d);
-  print(d, "recursive least squares",
-        measure(
-            rows, [&](const Row& row) { recursive.add(row); }, passes),
-        base);
+  print("recursive least squares", measure(
+                                       rows, [&](const Row& row) { recursive.add(row); }, passes));
   Mixture start = empty_mixture(2, d);
   start.weights = {0.4, 0.6};
   start.noise_variances = {1.0, 1.0};
   start.coefficients[0] = 1.0;
   StepwiseEm em(start);
-  print(d, "stepwise EM",
-        measure(
-            rows, [&](const Row& row) { em.add(row); }, passes),
-        base);
+  print("stepwise EM", measure(
+                           rows, [&](const Row& row) { em.add(row); }, passes));
 }
 
-double processor_nanoseconds() {  // of this thread: what another program takes from it does not count
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
-}
-
-/// Slices of refits, in processor time: how far beyond the budget the slowest one in a hundred goes.
-void bench_slices(std::size_t d, std::chrono::microseconds budget) {
-  LoopSettings settings = settings_for(d, true);
-  settings.policy.every_rows = 5000;
-  SensorLoop loop = SensorLoop::create(settings).value();
-  const Rows rows(d, 30000);
-  std::vector<double> slices;
-  int refits = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    loop.absorb(rows.row(i));
-    do {
-      const double begin = processor_nanoseconds();
-      const bool ended = loop.refit_step(budget).has_value();
-      const double time = processor_nanoseconds() - begin;
-      if (ended || loop.refit_is_under_way())
-        slices.push_back(time / (1e3 * static_cast<double>(budget.count())));
-      refits += ended ? 1 : 0;
-    } while (loop.refit_is_under_way());
+void bench_latency(LoopOutput output) {
+  if (output == LoopOutput::table) {
+    fmt::print(
+        "| d | a row's way | average, ns | p99 | p99.9 | worst | to moments "
+        "|\n|---|---|---|---|---|---|---|\n");
   }
-  std::ranges::sort(slices);
-  const auto at = [&](double share) {
-    return slices.empty() ? 0.0
-                          : slices[static_cast<std::size_t>(share * static_cast<double>(slices.size() - 1))];
+  for (const std::size_t d : {4U, 8U, 16U}) {
+    const LoopRows rows(d, d > 8 ? 20000 : 100000);
+    const int passes = d > 8 ? 3 : 10;
+    Printer print{output, d};
+    bench_moments(rows, passes, print);
+    SensorLoop polished = SensorLoop::create(loop_settings(d, true)).value();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      polished.absorb(rows.row(i));
+      polished.refit();
+    }
+    print("moments and polish", measure(
+                                    rows, [&](const Row& row) { polished.absorb(row); }, passes));
+    bench_rivals(rows, passes, print);
+  }
+}
+
+/// Bytes in use of the allocator: everything that a loop takes when it is made.
+void bench_memory(LoopOutput output) {
+  const auto bytes_in_use = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
   };
-  fmt::print(
-      "{{\"bench\":\"refit_step\",\"d\":{},\"budget_us\":{},\"refits\":{},\"slices\":{},\"median_of_budget\":"
-      "{:.3f},"
-      "\"p99_of_budget\":{:.3f},\"worst_of_budget\":{:.3f}}}\n",
-      d, budget.count(), refits, slices.size(), at(0.5), at(0.99), at(1.0));
-  std::fflush(stdout);
+  const bool table = output == LoopOutput::table;
+  if (table) fmt::print("| d | sums of a tensor | a state, kB | a loop, kB |\n|---|---|---|---|\n");
+  for (const std::size_t d : {1U, 2U, 4U, 8U, 12U, 16U}) {
+    const LoopSettings settings = loop_settings(d, true);
+    const std::size_t before = bytes_in_use();
+    const MomentState state = MomentState::create(settings.estimator.state).value();
+    const std::size_t with_state = bytes_in_use();
+    const SensorLoop loop = SensorLoop::create(settings).value();
+    const std::size_t with_loop = bytes_in_use();
+    fmt::print(fmt::runtime(
+                   table ? "| {} | {} | {} | {} |\n"
+                         : "{{\"bench\":\"memory\",\"d\":{},\"sums\":{},\"state_kb\":{},\"loop_kb\":{}}}\n"),
+               d, *monomial_count(d + 1, 6), (with_state - before) / 1000, (with_loop - with_state) / 1000);
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool slices_only = argc > 1 && std::strcmp(argv[1], "slices") == 0;
-  if (!slices_only) {
-    for (const std::size_t d : {4U, 8U, 16U}) bench_dimension(d);
+  const std::string_view wish = argc > 1 ? argv[1] : "";
+  const LoopOutput output = wish == "--table" ? LoopOutput::table : LoopOutput::json;
+  if (wish == "stretches") {
+    bench_stretches();
+    return 0;
   }
-  for (const std::size_t d : {2U, 4U}) bench_slices(d, std::chrono::microseconds(1000));
-  bench_slices(2, std::chrono::microseconds(200));
+  if (wish != "slices") {
+    bench_latency(output);
+    if (output == LoopOutput::table) fmt::print("\n");
+    bench_memory(output);
+    if (output == LoopOutput::table) fmt::print("\n");
+  }
+  bench_slices(output);
 }

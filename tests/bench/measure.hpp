@@ -33,7 +33,7 @@ inline std::vector<double> best_seconds(const std::vector<std::function<void()>>
     for (std::size_t i = 0; i < rivals.size(); ++i) {
       for (double spent = 0.0; spent < turn_seconds;) {
         const double seconds = seconds_of(rivals[i]);
-        best[i] = std::min(best[i], seconds);
+        if (seconds > 0.0) best[i] = std::min(best[i], seconds);  // a virtual machine's clock may stand still
         spent += seconds;
       }
     }

@@ -74,8 +74,7 @@ class ViewSource final : public ByteSource {
   std::size_t taken_ = 0;
 };
 
-Total with_ours(const std::string& csv) {
-  auto input = open_input(std::make_unique<ViewSource>(csv));
+Total sums_of(Outcome<Input> input) {
   auto reader = std::move(input.value()).select({.numbers = {"a", "b", "c", "d", "y"}});
   Total total;
   for (;;) {
@@ -87,6 +86,17 @@ Total with_ours(const std::string& csv) {
       for (std::size_t j = 0; j < width; ++j) total.sums[j] += batch.numbers[i * width + j];
     }
   }
+}
+
+Total with_ours(const std::string& csv) {
+  return sums_of(open_input(std::make_unique<ViewSource>(csv)));
+}
+
+/// The stream tool without what it does with the rows.
+int read_standard_input() {
+  const Total total = sums_of(open_input("-"));
+  std::printf("%zu %g\n", total.rows, total.sums[0]);
+  return 0;
 }
 
 /// One tokenising loop for the rest: read a number, step over the delimiter or line end.
@@ -190,6 +200,7 @@ bool compare_parsing(std::string_view style, std::size_t rows) {
 int main(int count, char** arguments) {
   const std::vector<std::string> words(arguments + 1, arguments + count);
   if (words == std::vector<std::string>{"--parse"}) return bench::parse_standard_input();
+  if (words == std::vector<std::string>{"--read"}) return read_standard_input();
   const bool in_full = !words.empty() && words[0] == "--long";
   const std::size_t rows = !words.empty() && !in_full ? std::strtoull(words[0].c_str(), nullptr, 10) : 200000;
   bool right = true;

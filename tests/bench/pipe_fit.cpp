@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -18,23 +20,37 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t block_rows = 100000;
+/// Appends %.6f of a number below 1e6.
+void append_fixed(std::string& text, double value) {
+  char digits[16];
+  char* at = digits + sizeof digits;
+  auto rest = static_cast<unsigned long long>(std::llround(std::abs(value) * 1e6));
+  for (int place = 0; place < 7 || rest > 0; ++place, rest /= 10) {
+    if (place == 6) *--at = '.';
+    *--at = static_cast<char>('0' + rest % 10);
+  }
+  if (value < 0.0) *--at = '-';
+  text.append(at, digits + sizeof digits);
+}
 
-/// Rows of two laws in four features, six decimals, as sensors write them; without the header.
-std::string make_rows() {
+/// Rows of two laws in four features, six decimals, as sensors write them; without the header. All are
+/// different: a fit of repeated rows finds that they are no sample of anything.
+std::string make_rows(std::size_t count) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   const double laws[2][4] = {{1.0, -2.0, 0.5, 1.5}, {-1.0, 1.0, 2.0, -0.5}};
   std::string csv;
-  std::array<char, 128> text{};
-  for (std::size_t i = 0; i < block_rows; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const auto& law = laws[random() & 1];
     double x[4];
     double y = 0.3 * normal(random);
     for (std::size_t j = 0; j < 4; ++j) y += law[j] * (x[j] = normal(random));
-    csv.append(text.data(),
-               static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.6f,%.6f,%.6f,%.6f,%.6f\n",
-                                                      x[0], x[1], x[2], x[3], y)));
+    for (const double value : x) {
+      append_fixed(csv, value);
+      csv += ',';
+    }
+    append_fixed(csv, y);
+    csv += '\n';
   }
   return csv;
 }
@@ -54,8 +70,9 @@ void write_all(int descriptor, std::string_view bytes) {
   }
 }
 
-/// Feeds the header and `blocks` times the rows to the command's standard input.
-Run feed(const std::string& rows, std::size_t blocks, const std::vector<std::string>& words) {
+/// Feeds the header and what `write_rows` writes to the command's standard input. The rows are written, and
+/// may be made, in a process of their own.
+Run feed(const std::function<void(int)>& write_rows, const std::vector<std::string>& words) {
   int ends[2];
   if (::pipe(ends) != 0) return {};
   const auto began = std::chrono::steady_clock::now();
@@ -63,7 +80,7 @@ Run feed(const std::string& rows, std::size_t blocks, const std::vector<std::str
   if (feeder == 0) {
     ::close(ends[0]);
     write_all(ends[1], "a,b,c,d,y\n");
-    for (std::size_t i = 0; i < blocks; ++i) write_all(ends[1], rows);
+    write_rows(ends[1]);
     ::_exit(0);
   }
   const ::pid_t child = ::fork();
@@ -107,47 +124,52 @@ std::vector<Program> programs(const std::string& tool, const std::string& self, 
   const char* const script =
       "d <- data.table::fread(cmd = 'cat', showProgress = FALSE); print(coef(lm(y ~ a + b + c + d - 1, d)))";
   return {{"mixstream fit", {tool, "fit", "-q", "-k", "2", "-y", "y", "-x", "a,b,c,d"}, 0.0, turns},
+          {"mixstream reader alone", {self, "--read"}, 0.0, turns},
           {"fast_float alone", {self, "--parse"}, 1.0, turns},
           {"wc -l", {"wc", "-l"}, 0.2, turns},
           {"awk sums", {"awk", "-F,", "NR>1{a+=$1;b+=$2;c+=$3;d+=$4;y+=$5}END{print a,b,c,d,y}"}, 0.0, 1},
           {"R fread + lm", {"Rscript", "-e", script}, 0.0, 1}};
 }
 
-bool compare_times(const std::string& rows, const std::string& tool, const std::string& self,
-                   std::size_t blocks) {
-  std::vector<Program> all = programs(tool, self, 5);
+bool compare_times(const std::string& rows, std::size_t row_count, std::vector<Program> all) {
   for (int turn = 0; turn < 5; ++turn) {
     for (Program& program : all) {
       if (turn >= program.turns) continue;
-      const Run run = feed(rows, blocks, program.words);
+      const Run run = feed([&](int pipe) { write_all(pipe, rows); }, program.words);
       program.good = program.good && run.good;
       program.best = std::min(program.best, run.seconds);
       program.best_processor = std::min(program.best_processor, run.processor_seconds);
     }
   }
-  const double count = static_cast<double>(blocks * block_rows);
+  const auto count = static_cast<double>(row_count);
   const double ours = all.front().best;
   for (const Program& program : all) {
     std::printf(
         "{\"benchmark\":\"pipe\",\"program\":\"%s\",\"rows\":%.0f,\"bytes_per_row\":%.1f,\"seconds\":%.4f,"
         "\"rows_per_second\":%.3e,\"ours_per_second_over_this\":%.3f,\"processor_seconds\":%.4f,"
         "\"ours_per_processor_second_over_this\":%.3f,\"goal\":%.1f,\"ran\":%s}\n",
-        program.name, count, static_cast<double>(rows.size()) / block_rows, program.best,
-        count / program.best, program.best / ours, program.best_processor,
-        program.best_processor / all.front().best_processor, program.goal, program.good ? "true" : "false");
+        program.name, count, static_cast<double>(rows.size()) / count, program.best, count / program.best,
+        program.best / ours, program.best_processor, program.best_processor / all.front().best_processor,
+        program.goal, program.good ? "true" : "false");
   }
   return all.front().good;
 }
 
-bool compare_memory(const std::string& rows, const std::string& tool, bool in_full) {
-  std::vector<std::size_t> blocks{1, 10, 100};
-  if (in_full) blocks.push_back(1000);
+/// The rows are made by who feeds them: the peak memory of a child begins with what its parent holds.
+bool compare_memory(const std::string& tool, bool in_full) {
+  std::vector<std::size_t> sizes{100000, 1000000, 10000000};
+  if (in_full) sizes.push_back(100000000);
   bool good = true;
-  for (const std::size_t count : blocks) {
-    const Run run = feed(rows, count, {tool, "fit", "-q", "-k", "2", "-y", "y", "-x", "a,b,c,d"});
+  for (const std::size_t size : sizes) {
+    const auto write_rows = [size](int pipe) {
+      const std::size_t block = std::min<std::size_t>(size, 1000000);
+      const std::string rows = make_rows(block);
+      for (std::size_t i = 0; i < size / block; ++i) write_all(pipe, rows);
+    };
+    const Run run = feed(write_rows, {tool, "fit", "-q", "-k", "2", "-y", "y", "-x", "a,b,c,d"});
     good = good && run.good;
     std::printf("{\"benchmark\":\"pipe_memory\",\"rows\":%zu,\"mebibytes\":%.1f,\"goal\":64,\"ran\":%s}\n",
-                count * block_rows, static_cast<double>(run.kibibytes) / 1024.0, run.good ? "true" : "false");
+                size, static_cast<double>(run.kibibytes) / 1024.0, run.good ? "true" : "false");
   }
   return good;
 }
@@ -155,9 +177,12 @@ bool compare_memory(const std::string& rows, const std::string& tool, bool in_fu
 }  // namespace
 
 bool compare_pipes(const std::string& tool, const std::string& self, std::size_t rows, bool in_full) {
-  const std::string block = make_rows();
-  const bool timed = compare_times(block, tool, self, std::max<std::size_t>(rows / block_rows, 1));
-  return compare_memory(block, tool, in_full) && timed;
+  bool good = compare_memory(tool, in_full);  // first, while this program is small itself
+  std::vector<Program> all = programs(tool, self, 5);
+  good = compare_times(make_rows(rows), rows, all) && good;
+  all.resize(4);  // the slow ones have shown what they can do
+  for (Program& program : all) program.turns = 3;
+  return compare_times(make_rows(10 * rows), 10 * rows, all) && good;
 }
 
 int parse_standard_input() {

@@ -11,22 +11,22 @@
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "mixstream/refinement/judge.hpp"
 #include "mixstream/refinement/refine.hpp"
-#include "studies/streams.hpp"
+#include "support/kept.hpp"
 
 namespace {
 
 using namespace mixstream;
 
 /// "1,a,b,c": a constant and plain columns.
-studies::Setting plain_setting(std::size_t d, std::size_t k) {
+experiments::Setting plain_setting(std::size_t d, std::size_t k) {
   std::string map = "1";
   for (std::size_t j = 1; j < d; ++j) map += ",x" + std::to_string(j);
   return {"plain", map, k};
 }
 
 void measure(std::size_t d, std::size_t k, std::size_t rows) {
-  const studies::Drawn drawn = studies::draw(plain_setting(d, k), rows, 5);
-  const studies::Kept kept = studies::keep(drawn);
+  const experiments::Drawn drawn = experiments::draw(plain_setting(d, k), rows, 5);
+  const experiments::Kept kept = experiments::keep(drawn);
   const Mixture truth = to_pilot(drawn.truth, drawn.layout, kept.pilot);
   const Mixture start = fit_em(kept.sample, truth, {.max_iterations = 100, .stop_below_gain = 1e-7}).mixture;
   const ConditionSet set = choose_conditions(drawn.layout, RefineSettings{}.largest_condition_count);

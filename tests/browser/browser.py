@@ -98,8 +98,9 @@ class Browser:
         time.sleep(0.3)
 
     def screenshot(self, path, whole=True):
-        """The page as a PNG; whole: down to its end."""
-        image = self.devtools("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        """The page as a PNG or, by its name, a JPEG; whole: down to its end."""
+        kind = {"format": "jpeg", "quality": 70} if str(path).endswith(".jpg") else {"format": "png"}
+        image = self.devtools("Page.captureScreenshot", captureBeyondViewport=whole, **kind)["data"]
         with open(path, "wb") as out:
             out.write(base64.b64decode(image))
 

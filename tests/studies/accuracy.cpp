@@ -5,44 +5,27 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "mixstream/estimator.hpp"
+#include "experiments/pass.hpp"
+#include "experiments/statistics.hpp"
 #include "mixstream/refinement/em.hpp"
-#include "streams.hpp"
 
 namespace {
 
 using namespace mixstream;
-using namespace studies;
+using namespace experiments;
 
 struct Outcomes {
   std::vector<double> yardstick, refined, polished, j_per_dof, solve_seconds;  // errors, not ratios
   int failures = 0, failures_called_ok = 0, rejected = 0, not_polished = 0;
 };
 
-EstimatorSettings settings_for(const Setting& setting, const Layout& layout, std::uint64_t seed) {
-  EstimatorSettings settings;
-  settings.state.layout = layout;
-  settings.state.seed = seed;
-  settings.solve.component_count = setting.k;
-  settings.solve.noise = setting.noise();
-  settings.solve.seed = seed;
-  settings.solve.feature_names = FeatureMap::parse(setting.map).value().names();
-  return settings;
-}
-
 void run(const Setting& setting, std::size_t rows, std::uint64_t seed, Outcomes& outcomes) {
   const Drawn drawn = draw(setting, rows, seed);
-  Estimator estimator = Estimator::create(settings_for(setting, drawn.layout, seed)).value();
-  for (std::size_t i = 0; i < rows; ++i) {
-    estimator.absorb(drawn.rows.row(i));
-    if (estimator.fit_is_due()) estimator.scheduled_fit();
-  }
+  Estimator estimator = estimator_for(setting, drawn.layout, seed);
+  absorb_all(estimator, drawn.rows);
   const Report report = estimator.fit();
   const Solution plain = solve(estimator.state(), estimator.settings().solve, nullptr, nullptr);
   const double error = law_error(drawn.truth, report.mixture());
@@ -56,17 +39,6 @@ void run(const Setting& setting, std::size_t rows, std::uint64_t seed, Outcomes&
   outcomes.failures_called_ok += error > 0.3 && report.status == FitStatus::ok;
   outcomes.rejected += report.status != FitStatus::ok;
   outcomes.not_polished += report.stage != FitStage::polished;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return 0.5 * (values[(values.size() - 1) / 2] + values[values.size() / 2]);
-}
-
-double root_mean_square(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum / static_cast<double>(values.size()));
 }
 
 std::string ratios(const std::vector<double>& errors, const std::vector<double>& yardstick) {

@@ -9,31 +9,20 @@
 #include <string>
 #include <vector>
 
+#include "experiments/statistics.hpp"
 #include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/matching.hpp"
 #include "mixstream/refinement/parameters.hpp"
 #include "mixstream/refinement/polish_driver.hpp"
 #include "mixstream/refinement/refine.hpp"
-#include "streams.hpp"
+#include "support/kept.hpp"
 
 namespace {
 
 using namespace mixstream;
-using namespace studies;
+using namespace experiments;
 
 constexpr std::uint64_t first_seed = 90000;
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
-
-double root_mean_square(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum / static_cast<double>(values.size()));
-}
 
 /// What one pass over a stream gives: the way of the estimator, without its trimmings.
 struct Pass {

@@ -11,51 +11,22 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "experiments/statistics.hpp"
 #include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
-#include "streams.hpp"
+#include "support/kept.hpp"
 
 namespace {
 
 using namespace mixstream;
-using namespace studies;
+using namespace experiments;
 
 constexpr double failed_error = 0.3;
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
-
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double root_mean_square(const std::vector<double>& values) {
-  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0) /
-                   static_cast<double>(values.size()));
-}
-
-/// Kolmogorov's distance of p-values to uniform, and its own p-value.
-std::pair<double, double> uniformity(std::vector<double> p) {
-  std::ranges::sort(p);
-  const double n = static_cast<double>(p.size());
-  double distance = 0.0;
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    distance = std::max({distance, p[i] - static_cast<double>(i) / n, static_cast<double>(i + 1) / n - p[i]});
-  }
-  const double t = (std::sqrt(n) + 0.12 + 0.11 / std::sqrt(n)) * distance;
-  double tail = 0.0;
-  for (int j = 1; j <= 100; ++j) tail += (j % 2 == 1 ? 2.0 : -2.0) * std::exp(-2.0 * j * j * t * t);
-  return {distance, std::clamp(tail, 0.0, 1.0)};
-}
 
 struct Summary {
   std::vector<double> ratios, errors, yardsticks;  // against EM from the truth

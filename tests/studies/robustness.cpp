@@ -13,35 +13,17 @@
 #include <utility>
 #include <vector>
 
-#include "mixstream/estimator.hpp"
+#include "experiments/pass.hpp"
+#include "experiments/statistics.hpp"
 #include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/matching.hpp"
-#include "streams.hpp"
 
 namespace {
 
 using namespace mixstream;
-using namespace studies;
+using namespace experiments;
 
 constexpr std::uint64_t first_seed = 81000;
-
-Estimator estimator_for(const Setting& setting, const Layout& layout, std::uint64_t seed) {
-  EstimatorSettings settings;
-  settings.state.layout = layout;
-  settings.state.seed = seed;
-  settings.solve.component_count = setting.k;
-  settings.solve.noise = setting.noise();
-  settings.solve.seed = seed;
-  settings.solve.feature_names = FeatureMap::parse(setting.map).value().names();
-  return Estimator::create(settings).value();
-}
-
-void absorb_all(Estimator& estimator, const RowTable& rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    estimator.absorb(rows.row(i));
-    if (estimator.fit_is_due()) estimator.scheduled_fit();
-  }
-}
 
 std::vector<Setting> chosen_settings() {
   std::vector<Setting> chosen;
@@ -51,21 +33,6 @@ std::vector<Setting> chosen_settings() {
     }
   }
   return chosen;
-}
-
-/// P(D > d) of Kolmogorov and Smirnov for p-values that should be uniform.
-double uniformity(std::vector<double> p_values) {
-  std::ranges::sort(p_values);
-  const auto n = static_cast<double>(p_values.size());
-  double distance = 0.0;
-  for (std::size_t i = 0; i < p_values.size(); ++i) {
-    const auto rank = static_cast<double>(i);
-    distance = std::max({distance, (rank + 1.0) / n - p_values[i], p_values[i] - rank / n});
-  }
-  const double scaled = (std::sqrt(n) + 0.12 + 0.11 / std::sqrt(n)) * distance;
-  double p = 0.0;
-  for (int j = 1; j < 100; ++j) p += (j % 2 == 1 ? 2.0 : -2.0) * std::exp(-2.0 * j * j * scaled * scaled);
-  return std::clamp(p, 0.0, 1.0);
 }
 
 int verdicts(std::size_t seeds, std::size_t rows) {
@@ -86,7 +53,7 @@ int verdicts(std::size_t seeds, std::size_t rows) {
       p_values.push_back(report.moment_test->p_value);
     }
     const bool bounded = !setting.normal_columns;
-    const double uniform = uniformity(p_values);
+    const double uniform = uniformity(p_values).p_value;
     fmt::print("{:<12} {:6} {:9} {:10.3f} {:>12}\n", setting.name, seeds, rejected, ratio,
                bounded ? fmt::format("{:.3f}", uniform) : "-");
     std::fflush(stdout);

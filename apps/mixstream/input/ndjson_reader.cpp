@@ -1,12 +1,10 @@
 #include "input/ndjson_reader.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
-#include "input/number.hpp"
+#include "input/json_values.hpp"
 #include "input/text.hpp"
 
 namespace mixstream {
@@ -23,63 +21,6 @@ simdjson::simdjson_result<dom::object> object_on(dom::parser& parser, std::strin
 
 bool is_blank(std::string_view line) noexcept {
   return std::ranges::all_of(line, [](char c) { return c == ' ' || c == '\t' || c == '\r'; });
-}
-
-ParsedNumber number_of(const dom::element& value) noexcept {
-  switch (value.type()) {
-    case dom::element_type::INT64:
-    case dom::element_type::UINT64:
-    case dom::element_type::DOUBLE:
-      return {NumberKind::number, value.get_double().value_unsafe()};
-    case dom::element_type::STRING:
-      return parse_number(value.get_string().value_unsafe());
-    case dom::element_type::NULL_VALUE:
-      return {NumberKind::missing, 0.0};
-    default:
-      return {};
-  }
-}
-
-std::string_view excerpt_of(const dom::element& value) noexcept {
-  switch (value.type()) {
-    case dom::element_type::STRING:
-      return value.get_string().value_unsafe();
-    case dom::element_type::BOOL:
-      return value.get_bool().value_unsafe() ? "true" : "false";
-    case dom::element_type::OBJECT:
-      return "{...}";
-    case dom::element_type::ARRAY:
-      return "[...]";
-    default:
-      return "null";
-  }
-}
-
-template <class Number>
-void append_number(std::string& text, Number number) {
-  std::array<char, 32> digits{};
-  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
-}
-
-/// Appends a text, number or truth value as a text; false for null and nested values.
-bool append_text(const dom::element& value, std::string& text) {
-  switch (value.type()) {
-    case dom::element_type::STRING:
-    case dom::element_type::BOOL:
-      text.append(excerpt_of(value));
-      return true;
-    case dom::element_type::INT64:
-      append_number(text, value.get_int64().value_unsafe());
-      return true;
-    case dom::element_type::UINT64:
-      append_number(text, value.get_uint64().value_unsafe());
-      return true;
-    case dom::element_type::DOUBLE:
-      append_number(text, value.get_double().value_unsafe());
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace

@@ -5,20 +5,6 @@
 namespace mixstream {
 namespace {
 
-std::string printable(std::string_view text) {
-  constexpr std::string_view hex = "0123456789abcdef";
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7F) {
-      result += c;
-    } else {
-      result.append("\\x").append(1, hex[byte >> 4]).append(1, hex[byte & 15]);
-    }
-  }
-  return result;
-}
-
 std::string what(const RefusedRow& refused) {
   const std::string excerpt = printable(refused.excerpt.view());
   switch (refused.fault) {

@@ -21,4 +21,19 @@ inline std::string_view without_blanks(std::string_view text) noexcept {
   return text;
 }
 
+/// With control characters as \xNN, so that a message stays one line.
+inline std::string printable(std::string_view text) {
+  constexpr std::string_view hex = "0123456789abcdef";
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7F) {
+      result += c;
+    } else {
+      result.append("\\x").append(1, hex[byte >> 4]).append(1, hex[byte & 15]);
+    }
+  }
+  return result;
+}
+
 }  // namespace mixstream

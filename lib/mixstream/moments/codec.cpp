@@ -5,15 +5,12 @@
 #include <optional>
 #include <string>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "mixstream/moments/sections.hpp"
 
 namespace mixstream {
 namespace {
 
-constexpr std::uint64_t magic = 0x455441545358494DULL;  // "MIXSTATE" in little-endian
-constexpr std::size_t header_size = 8 + 4 + 4 + 8;      // magic, version, zero, length of the whole
-constexpr std::size_t checksum_size = 8;
+constexpr FileKind state_file{0x455441545358494DULL, state_version, "state"};  // "MIXSTATE" in little-endian
 
 enum SectionType : std::uint32_t {
   settings_section = 1,
@@ -22,28 +19,14 @@ enum SectionType : std::uint32_t {
   pane_section = 4
 };
 
-std::uint64_t checksum(std::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
-
 Refusal damaged(const std::string& what) {
-  return {Reason::bad_snapshot, "the state is damaged: " + what};
-}
-
-/// A section whose length is known only when it is written.
-template <class Write>
-void put_section(ByteWriter& out, std::uint32_t type, Write write) {
-  out.put(type);
-  out.put(std::uint32_t{0});
-  out.put(std::uint64_t{0});
-  const std::size_t begin = out.size();
-  write();
-  out.put_at(begin - 8, out.size() - begin);
+  return damaged_file(state_file, what);
 }
 
 // A sound state stays below this with room for all rows to come.
 constexpr double largest_sum = 1e300;
 constexpr double largest_total_weight = 1e60;
+constexpr std::uint64_t largest_row_number = 0xffffffff;  // also fits the size_t of 32-bit processors
 
 bool all_within(std::span<const double> values, double limit) {
   return std::ranges::all_of(values, [limit](double value) { return std::abs(value) <= limit; });
@@ -74,20 +57,22 @@ class StateCodec {
     const auto kind = in.take<std::uint32_t>();
     const auto panes = in.take<std::uint32_t>();
     s.memory.length = in.take_double();
-    s.reservoir_rows = in.take<std::uint64_t>();
-    s.pilot_rows = in.take<std::uint64_t>();
+    const auto reservoir_rows = in.take<std::uint64_t>();
+    const auto pilot_rows = in.take<std::uint64_t>();
     s.seed = in.take<std::uint64_t>();
     s.feature_map = in.take_text();
     s.response = in.take_text();
     s.memory_budget = memory_budget;
     if (!in.ok() || !in.at_end()) return damaged("the settings are cut short");
     if (feature_count > largest_variable_count || constant > feature_count || kind > 3 || panes > 1024 ||
-        !std::isfinite(s.memory.length)) {
+        !std::isfinite(s.memory.length) || std::max(reservoir_rows, pilot_rows) > largest_row_number) {
       return damaged("impossible settings");
     }
     s.layout = {static_cast<int>(feature_count), static_cast<int>(constant) - 1};
     s.memory.kind = static_cast<Memory::Kind>(kind);
     s.memory.panes = static_cast<int>(panes);
+    s.reservoir_rows = static_cast<std::size_t>(reservoir_rows);
+    s.pilot_rows = static_cast<std::size_t>(pilot_rows);
     return s;
   }
 
@@ -150,10 +135,11 @@ class StateCodec {
     if (rows >= s.settings_.pilot_rows || (rows > 0 && s.pilot_fixed_) || in.left() != rows * (d + 4) * 8) {
       return damaged("the first block has an impossible size");
     }
-    std::vector<double> numbers(rows * (d + 3));  // features, then responses, weights and times
+    const auto count = static_cast<std::size_t>(rows);
+    std::vector<double> numbers(count * (d + 3));  // features, then responses, weights and times
     in.take(numbers);
-    const auto part = [&](std::size_t column, std::size_t i) { return numbers[rows * (d + column) + i]; };
-    for (std::size_t i = 0; i < rows; ++i) {
+    const auto part = [&](std::size_t column, std::size_t i) { return numbers[count * (d + column) + i]; };
+    for (std::size_t i = 0; i < count; ++i) {
       const Row row{{numbers.data() + i * d, d}, part(0, i), part(1, i), part(2, i)};
       if (check(row, d, s.settings_.layout.constant_feature) != RowVerdict::accepted)
         return damaged("a row of the first block is not sound");
@@ -251,10 +237,7 @@ class StateCodec {
 
 Bytes encode(const MomentState& state, std::span<const Section> guests) {
   ByteWriter out;
-  out.put(magic);
-  out.put(state_version);
-  out.put(std::uint32_t{0});
-  out.put(std::uint64_t{0});  // the length, once it is known
+  begin_file(out, state_file);
   put_section(out, settings_section, [&] { StateCodec::settings(out, state.settings()); });
   put_section(out, progress_section, [&] { StateCodec::progress(out, state); });
   put_section(out, first_block_section, [&] { StateCodec::first_block(out, state); });
@@ -264,51 +247,11 @@ Bytes encode(const MomentState& state, std::span<const Section> guests) {
   for (const Section& guest : guests) {
     put_section(out, guest.type, [&] { out.put(std::span<const std::byte>(guest.bytes)); });
   }
-  out.put_at(header_size - 8, out.size() + checksum_size);
-  out.put(checksum(out.written()));
+  end_file(out);
   return std::move(out).take();
 }
 
 namespace {
-
-Verdict check_envelope(std::span<const std::byte> bytes, bool trust_checksum) {
-  ByteReader in(bytes);
-  if (in.take<std::uint64_t>() != magic)
-    return Refusal{Reason::bad_snapshot, "this is not a mixstream state"};
-  const auto version = in.take<std::uint32_t>();
-  const auto zero = in.take<std::uint32_t>();
-  const auto length = in.take<std::uint64_t>();
-  if (!in.ok()) return damaged("it is cut short");
-  if (version != state_version) {
-    return Refusal{Reason::unknown_version, "the state has format version " + std::to_string(version) +
-                                                ", this program reads version " +
-                                                std::to_string(state_version)};
-  }
-  if (zero != 0) return damaged("the header is not sound");
-  if (length > bytes.size())
-    return damaged("it is cut short: " + std::to_string(bytes.size()) + " of " + std::to_string(length) +
-                   " bytes");
-  if (length < bytes.size() || length < header_size + checksum_size)
-    return damaged("its length does not fit");
-  const std::size_t end = bytes.size() - checksum_size;
-  if (trust_checksum && ByteReader(bytes.subspan(end)).take<std::uint64_t>() != checksum(bytes.first(end))) {
-    return damaged("the checksum does not fit");
-  }
-  return std::monostate{};
-}
-
-struct FoundSection {
-  std::uint32_t type;
-  std::span<const std::byte> payload;
-};
-
-std::optional<FoundSection> next_section(ByteReader& in) {
-  const auto type = in.take<std::uint32_t>();
-  const auto zero = in.take<std::uint32_t>();
-  const std::span<const std::byte> payload = in.take_bytes(in.take<std::uint64_t>());
-  if (!in.ok() || zero != 0) return std::nullopt;
-  return FoundSection{type, payload};
-}
 
 /// Our own sections stand in a fixed order: settings, progress, first block, every pane.
 Verdict read_state_sections(ByteReader& in, MomentState& state) {
@@ -330,9 +273,9 @@ Verdict read_state_sections(ByteReader& in, MomentState& state) {
 }  // namespace
 
 Outcome<Snapshot> decode(std::span<const std::byte> bytes, const DecodeSettings& settings) {
-  if (const Verdict envelope = check_envelope(bytes, settings.trust_checksum); !envelope)
-    return envelope.refusal();
-  ByteReader in(bytes.subspan(header_size, bytes.size() - header_size - checksum_size));
+  const Outcome<std::span<const std::byte>> content = sections_of(bytes, state_file, settings.trust_checksum);
+  if (!content) return content.refusal();
+  ByteReader in(content.value());
   const std::optional<FoundSection> first = next_section(in);
   if (!first || first->type != settings_section) return damaged("the settings are missing");
   Outcome<StateSettings> found = StateCodec::settings(ByteReader(first->payload), settings.memory_budget);

@@ -1,4 +1,5 @@
 #include "mixstream/moments/state.hpp"
+#include "mixstream/yield_point.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -70,13 +71,13 @@ Outcome<std::uint64_t> bytes_needed(const StateSettings& settings) {
   const std::uint64_t scratch = number * ((2 * columns + 1) * (block_rows + 8) + 48 * columns);
   const std::uint64_t state =
       pane_count(settings.memory) * (bin_count * bin + sample + sizeof(Pane)) + first_block + scratch;
-  const std::uint64_t bytes = 2 * state;
+  const std::uint64_t bytes = 3 * state;
   if (bytes > settings.memory_budget) {
-    return Refusal{Reason::too_large,
-                   "the state of " + std::to_string(m) + " variables and a copy of it would take " +
-                       std::to_string(bytes) + " bytes, the budget is " +
-                       std::to_string(settings.memory_budget) +
-                       ": raise the memory budget, or use fewer features, panes or sample rows"};
+    return Refusal{
+        Reason::too_large,
+        "the state of " + std::to_string(m) + " variables and the two copies that a merge makes would take " +
+            std::to_string(bytes) + " bytes, the budget is " + std::to_string(settings.memory_budget) +
+            ": raise the memory budget, or use fewer features, panes or sample rows"};
   }
   return bytes;
 }
@@ -142,22 +143,6 @@ void MomentState::FirstBlock::clear() noexcept {
   hashes.clear();
 }
 
-RowVerdict MomentState::absorb(const Row& row) noexcept {
-  const std::uint64_t hash = row_hash(source_hash_, position_++);
-  RowVerdict verdict =
-      check(row, static_cast<std::size_t>(settings_.layout.feature_count), settings_.layout.constant_feature);
-  if (verdict == RowVerdict::accepted) verdict = pilot_fixed_ ? file(row, hash) : keep(row, hash);
-  ++verdicts_[static_cast<std::size_t>(verdict)];
-  return verdict;
-}
-
-/// Takes a sound row into the first block, and ends the block when it is full.
-RowVerdict MomentState::keep(const Row& row, std::uint64_t hash) noexcept {
-  first_block_.add(row, hash);
-  if (first_block_.size() < settings_.pilot_rows) return RowVerdict::accepted;
-  return end_first_block();
-}
-
 void MomentState::begin_source(std::uint64_t source, std::uint64_t position) noexcept {
   source_ = source;
   source_hash_ = source_hash(settings_.seed, source);
@@ -204,70 +189,11 @@ RowVerdict MomentState::end_first_block() noexcept {
 void MomentState::use_pilot() noexcept {
   for (std::size_t j = 0; j < inverse_scale_.size(); ++j) inverse_scale_[j] = 1.0 / pilot_.scale[j];
   pilot_fixed_ = true;
-}
-
-/// z of a row in pilot coordinates, into variables_; returns the largest size in it. Variables follow the
-/// features in their order, the constant left out.
-double MomentState::transform(const Row& row) noexcept {
-  const double* shift = pilot_.shift.data();
-  const double* inverse_scale = inverse_scale_.data();
-  double* z = variables_.data();
-  double largest = 0.0;
-  const auto put = [&](std::size_t variable, double value) {
-    z[variable] = (value - shift[variable]) * inverse_scale[variable];
-    largest = std::max(largest, std::abs(z[variable]));
-  };
-  const std::size_t d = row.features.size();
-  const double* x = row.features.data();
-  std::size_t f = 0;
-  for (; f < features_before_constant_; ++f) put(f + 1, x[f]);
-  for (++f; f < d; ++f) put(f, x[f]);
-  put(variables_.size() - 1, row.response);
-  return largest;
-}
-
-/// Puts a sound row into its bin and offers it to the sample.
-RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
-  const double largest = transform(row);
-  if (largest > largest_variable) return RowVerdict::too_large;
-  double weight = row.weight;
-  switch (settings_.memory.kind) {
-    case Memory::Kind::everything:
-      break;
-    case Memory::Kind::half_life_rows:
-      weight *= growth_at(static_cast<double>(filed_));
-      break;
-    case Memory::Kind::half_life_seconds:
-      if (!forgetting_.believes(row.time)) return RowVerdict::clock_jump;
-      weight *= growth_at(row.time);
-      break;
-    case Memory::Kind::window_rows:
-      make_room_in_window();
-      break;
+  bulk_is_sound_ = settings_.memory.kind == Memory::Kind::everything;
+  for (std::size_t j = 0; j < inverse_scale_.size(); ++j) {
+    const double farthest = std::abs(pilot_.shift[j]) + bin_limits[0] * pilot_.scale[j];
+    bulk_is_sound_ = bulk_is_sound_ && farthest <= 0.5 * largest_magnitude;
   }
-  const std::uint8_t bin = bin_of(largest);
-  Pane& pane = panes_[active_];
-  pane.put(variables_.data(), weight, bin, *kernel_, workspace_.data());
-  pane.reservoir.offer(row, hash, weight, bin);
-  ++filed_;
-  return RowVerdict::accepted;
-}
-
-double MomentState::growth_at(double clock) noexcept {
-  if (const double factor = forgetting_.advance(clock); factor != 1.0) {
-    panes_[active_].scale(factor);
-    rescaled_ *= factor;
-  }
-  return forgetting_.growth(clock);
-}
-
-/// When the active pane is full, the oldest one is emptied and takes its place.
-void MomentState::make_room_in_window() noexcept {
-  if (rows_in_pane_++ < rows_of_a_pane_) return;
-  panes_[active_].flush(*kernel_, workspace_.data());
-  active_ = (active_ + 1) % panes_.size();
-  panes_[active_].clear();
-  rows_in_pane_ = 1;
 }
 
 void MomentState::flush() noexcept {
@@ -309,6 +235,7 @@ MomentTensor MomentState::moments_of(std::span<const Pane> panes, const BinMask&
   for (const Pane& pane : panes) {
     for (std::size_t b = 0; b < bin_count; ++b) {
       if (!bins[b] || pane.bins[b].rows == 0) continue;
+      yield_point();
       BinMoments bin = pane.bins[b];
       kernel_->accumulate(bin.pending, workspace.data(), bin.sums.data(), bin.compensation.data());
       for (std::size_t i = 0; i < rest.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,13 @@ struct StateSettings {
   std::size_t reservoir_rows = 5000;  ///< R; 1 to 10,000,000
   std::size_t pilot_rows = 256;       ///< rows of the first block, which fixes the pilot; 1 to 65,536
   std::uint64_t seed = 1;             ///< of the sample
-  std::uint64_t memory_budget = 1ULL << 30;  ///< bytes that the state and one copy of it may take
+  std::uint64_t memory_budget = 1ULL << 30;  ///< bytes that the state and two copies of it may take
   friend bool operator==(const StateSettings&, const StateSettings&) = default;
 };
 
-/// Bytes that a state with these settings and one copy of it (for a solver or a snapshot) will take. Refuses
-/// settings out of range, and what goes beyond the budget, naming the bytes. Allocates nothing but the text
-/// of a refusal.
+/// Bytes that a state with these settings and two copies of it will take: a merge makes two, a solver or a
+/// snapshot fewer. Refuses settings out of range, and what goes beyond the budget, naming the bytes.
+/// Allocates nothing but the text of a refusal.
 Outcome<std::uint64_t> bytes_needed(const StateSettings& settings);
 
 /// Which magnitude bins are meant.
@@ -65,7 +66,7 @@ class MomentState {
   Verdict set_pilot(const Pilot& pilot);
 
   /// Adds the other state's rows and counts. Checks first, changes after: a refusal leaves this state as it
-  /// was. Different pilots are brought to that of the state with more rows. Allocates copies.
+  /// was. Different pilots are brought to that of the state with more rows. Allocates a copy of each.
   Verdict merge(const MomentState& other, MergeAs as = MergeAs::one_stream);
 
   // Intervals: a state whose rows will be appended to a total held elsewhere, so that a loop can give them
@@ -94,6 +95,10 @@ class MomentState {
   std::array<std::uint64_t, bin_count> bin_rows() const;                ///< rows held, by bin
   bool pilot_is_fixed() const noexcept { return pilot_fixed_; }
   const Pilot& fixed_pilot() const noexcept { return pilot_; }  ///< meaningful once pilot_is_fixed()
+  /// z of the row accepted last, in pilot coordinates, and its magnitude bin; until the pilot is fixed, of no
+  /// row.
+  std::span<const double> last_variables() const noexcept { return variables_; }
+  std::uint8_t last_bin() const noexcept { return last_bin_; }
   std::size_t active_pane() const noexcept { return active_; }  ///< of a window: changes when a pane closes
   const Forgetting& forgetting() const noexcept { return forgetting_; }  ///< the clock of a half-life
   std::uint64_t source() const noexcept { return source_; }              ///< of the rows that come now
@@ -127,6 +132,7 @@ class MomentState {
   RowVerdict keep(const Row& row, std::uint64_t hash) noexcept;
   RowVerdict end_first_block() noexcept;
   void use_pilot() noexcept;
+  bool absorb_in_bulk(const Row& row, std::uint64_t hash) noexcept;
   double transform(const Row& row) noexcept;
   RowVerdict file(const Row& row, std::uint64_t hash) noexcept;
   double growth_at(double clock) noexcept;
@@ -152,6 +158,7 @@ class MomentState {
   std::vector<Pane> panes_;
   Pilot pilot_;
   bool pilot_fixed_ = false;
+  bool bulk_is_sound_ = false;            // no row of bin 0 is beyond largest_magnitude
   std::vector<double> inverse_scale_;     // 1 / pilot_.scale
   std::size_t features_before_constant_;  // all of them where there is none
   Forgetting forgetting_;
@@ -166,7 +173,8 @@ class MomentState {
   double rescaled_ = 1.0;   // what an interval's weights were multiplied by since it began, see Forgetting
   AlignedDoubles workspace_;
   std::vector<double> variables_;  // z of the row at hand
-  std::vector<double> scratch_;    // for the pilot
+  std::uint8_t last_bin_ = 0;
+  std::vector<double> scratch_;  // for the pilot
 };
 
 }  // namespace mixstream

@@ -21,22 +21,37 @@ double multiplicity(const std::vector<int>& tuple) {
   return result;
 }
 
-/// Calls visit(indices, position) for every monomial, in pivot order.
+/// Calls visit(indices, position) for every monomial, the last in pivot order first.
 template <class Visit>
-void for_each_monomial(const Packing& packing, Visit visit) {
+void for_each_monomial_backwards(const Packing& packing, Visit visit) {
   const int m = packing.variables();
-  std::size_t position = 0;
-  for (int pivot = 0; pivot < m; ++pivot) {
-    for (int j = 0; j <= pivot; ++j) {
-      for (int i = 0; i <= j; ++i) {
-        for (int r = pivot; r < m; ++r) {
-          for (int s = r; s < m; ++s) {
-            for (int t = s; t < m; ++t) visit(SixIndices{i, j, pivot, r, s, t}, position++);
+  std::size_t position = packing.size();
+  for (int pivot = m - 1; pivot >= 0; --pivot) {
+    for (int j = pivot; j >= 0; --j) {
+      for (int i = j; i >= 0; --i) {
+        for (int r = m - 1; r >= pivot; --r) {
+          for (int s = m - 1; s >= r; --s) {
+            for (int t = m - 1; t >= s; --t) visit(SixIndices{i, j, pivot, r, s, t}, --position);
           }
         }
       }
     }
   }
+}
+
+/// factors[p][q] = C(p, q) stretch^(p - q) offset^q.
+using ShiftFactors = std::array<std::array<double, moment_order + 1>, moment_order + 1>;
+ShiftFactors shift_factors(double stretch, double offset) {
+  ShiftFactors factors{};
+  for (int power = 1; power <= moment_order; ++power) {
+    double binomial = 1.0;
+    for (int dropped = 0; dropped <= power; ++dropped) {
+      factors[static_cast<std::size_t>(power)][static_cast<std::size_t>(dropped)] =
+          binomial * std::pow(stretch, power - dropped) * std::pow(offset, dropped);
+      binomial = binomial * (power - dropped) / (dropped + 1);
+    }
+  }
+  return factors;
 }
 
 std::vector<int> chosen_variables(const Layout& layout, Variables variables) {
@@ -99,28 +114,30 @@ MomentTensor MomentTensor::in_coordinates(const Pilot& pilot) const {
 }
 
 // One variable at a time: z'_j = c z_j + e z_0, so a monomial with z_j^p becomes sum_i C(p, i) c^i e^(p-i) of
-// the monomials with z_j^i z_0^(p-i). Higher powers first, so that what they read is still the old value.
+// the monomials with z_j^i z_0^(p-i). With some j replaced by 0 no sorted index grows, so those stand before
+// it in pivot order: from the last to the first, what a monomial reads is still the old value.
 void change_coordinates(std::span<double> sums, const Packing& packing, const Pilot& from, const Pilot& to) {
   for (std::size_t j = 1; j < from.scale.size(); ++j) {
     const double stretch = from.scale[j] / to.scale[j];
     const double offset = (from.shift[j] - to.shift[j]) / to.scale[j];
     if (stretch == 1.0 && offset == 0.0) continue;
-    for (int power = moment_order; power >= 1; --power) {
-      for_each_monomial(packing, [&](SixIndices indices, std::size_t position) {
-        if (std::ranges::count(indices, static_cast<int>(j)) != power) return;
-        double total = 0.0;
-        double binomial = 1.0;  // C(power, dropped)
-        for (int dropped = 0; dropped <= power; ++dropped) {
-          const double factor = binomial * std::pow(stretch, power - dropped) * std::pow(offset, dropped);
-          if (factor != 0.0) total += factor * sums[packing.position(indices)];
-          if (dropped == power) break;
-          *std::ranges::find(indices, static_cast<int>(j)) = 0;
-          std::ranges::sort(indices);
-          binomial = binomial * (power - dropped) / (dropped + 1);
-        }
-        sums[position] = total;
-      });
-    }
+    const ShiftFactors factors = shift_factors(stretch, offset);
+    for_each_monomial_backwards(packing, [&](SixIndices indices, std::size_t position) {
+      const auto power = static_cast<std::size_t>(std::ranges::count(indices, static_cast<int>(j)));
+      if (power == 0) return;
+      double total = factors[power][0] * sums[position];
+      // those equal to j stand side by side: one of them becomes 0, and those before move up
+      auto after =
+          static_cast<std::size_t>(std::ranges::find(indices, static_cast<int>(j)) - indices.begin());
+      for (std::size_t dropped = 1; dropped <= power; ++dropped, ++after) {
+        std::copy_backward(indices.begin(), indices.begin() + static_cast<std::ptrdiff_t>(after),
+                           indices.begin() + static_cast<std::ptrdiff_t>(after) + 1);
+        indices[0] = 0;
+        const double factor = factors[power][dropped];
+        if (factor != 0.0) total += factor * sums[packing.position(indices)];
+      }
+      sums[position] = total;
+    });
   }
 }
 

@@ -24,10 +24,8 @@ variants::Accumulate variant_for(InstructionSet set) {
 /// Long blocks spread the cost of closing a tile; short ones fit the cache and bound the longest append.
 /// Measured; the lengths are multiples of 64.
 std::size_t rows_of_a_block(int variables) {
-  if (variables <= 3) return 256;
   if (variables == 4) return 128;
-  if (variables <= 6) return 64;
-  return variables < 12 ? 128 : 256;
+  return variables >= 5 && variables < 12 ? 192 : 256;
 }
 
 /// The monomial columns, for each four sums of up to eight lanes, and with weights the columns once more

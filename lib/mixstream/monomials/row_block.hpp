@@ -37,20 +37,27 @@ class RowBlock {
       : variables_(static_cast<std::size_t>(variables)),
         capacity_(capacity),
         values_(variables_ * column_stride(capacity)),
-        weights_(capacity, 1.0) {}
+        weights_(capacity, 1.0) {
+    std::fill_n(values_.begin(), column_stride(capacity), 1.0);  // variable 0, for all rows to come
+  }
 
   std::size_t variables() const noexcept { return variables_; }
   std::size_t capacity() const noexcept { return capacity_; }
   std::size_t rows() const noexcept { return rows_; }
   bool full() const noexcept { return rows_ == capacity_; }
 
-  /// Adds a row of m variables, z[0] = 1; the block must not be full. No throw, no allocation; m stores.
+  /// Adds a row of m variables, z[0] = 1; the block must not be full. No throw, no allocation; m - 1 stores.
   void append(const double* z, double weight) noexcept {
-    double* place = values_.data() + rows_;
-    for (std::size_t variable = 0; variable < variables_; ++variable) {
-      *place = z[variable];
-      place += column_stride(capacity_);
-    }
+    double* const place = next_row();
+    for (std::size_t variable = 1; variable < variables_; ++variable)
+      place[variable * column_stride(capacity_)] = z[variable];
+    count_next_row(weight);
+  }
+
+  /// The same by hand: variable v > 0 of the next row goes to next_row()[v * column_stride(capacity)], and
+  /// the row is there once it is counted. The block must not be full. No throw, no allocation.
+  double* next_row() noexcept { return values_.data() + rows_; }
+  void count_next_row(double weight) noexcept {
     if (weight != 1.0) {
       weights_[rows_] = weight;
       weighted_ = true;
@@ -62,9 +69,20 @@ class RowBlock {
   /// No throw, no allocation.
   std::size_t append(const double* z, std::size_t count) noexcept {
     const std::size_t taken = std::min(count, capacity_ - rows_);
-    for (std::size_t variable = 0; variable < variables_; ++variable) {
-      double* column = values_.data() + variable * column_stride(capacity_) + rows_;
-      for (std::size_t row = 0; row < taken; ++row) column[row] = z[row * variables_ + variable];
+    const std::size_t stride = column_stride(capacity_);
+    double* const place = next_row();
+    std::size_t variable = 1;
+    for (; variable + 2 <= variables_; variable += 2) {
+      double* const column = place + variable * stride;
+      const double* from = z + variable;
+      for (std::size_t row = 0; row < taken; ++row, from += variables_) {
+        column[row] = from[0];
+        column[row + stride] = from[1];
+      }
+    }
+    for (; variable < variables_; ++variable) {
+      for (std::size_t row = 0; row < taken; ++row)
+        place[variable * stride + row] = z[row * variables_ + variable];
     }
     rows_ += taken;
     return taken;

@@ -56,7 +56,9 @@ class CovarianceSum {
   }
 
   DenseMatrix finished() {
+    yield_point();
     mirror_blocks();
+    yield_point();
     double weight = 0.0;
     for (std::size_t i = rows_.first; i < c_.sample.size(); i += rows_.stride) weight += c_.sample.weights[i];
     for (std::size_t i = 0; i < sum_.rows; ++i) {

@@ -42,11 +42,14 @@ Conditions::Content::Content(const MomentTensor& tensor, const RowTable& rows, c
 
 void Conditions::Content::add_block(const MomentTensor& tensor, int power) {
   const int r = set.degree(power);
+  yield_point();
   if (!basis.contains(r)) {
     const DenseMatrix gram = tensor.view(0, r, r, Variables::extended);
     require_finite(gram);
+    yield_point();
     basis[r] = numerics::inverse_root(numerics::to_blaze(gram));
   }
+  yield_point();
   const DenseMatrix cross = tensor.view(power, r, 0, Variables::extended);
   require_finite(cross);
   const Matrix values = basis[r] * numerics::to_blaze(cross);
@@ -57,6 +60,7 @@ void Conditions::Content::add_block(const MomentTensor& tensor, int power) {
 
 void Conditions::Content::add_map(const MomentTensor& tensor, int degree, int law_degree) {
   if (maps.contains({degree, law_degree})) return;
+  yield_point();
   const Matrix whole = numerics::to_blaze(tensor.view(0, degree, law_degree, Variables::extended));
   // Without a constant in x no law has an intercept: monomials with variable 0, which come first, drop out.
   const std::size_t kept = law_monomials.count(law_degree);
@@ -68,6 +72,7 @@ void Conditions::Content::add_map(const MomentTensor& tensor, int degree, int la
   }
   const std::size_t d = sample.feature_count;
   Matrix map(values.rows() * d, law_monomials.count(law_degree - 1), 0.0);
+  yield_point();
   for (const MonomialTable::Slope& slope : law_monomials.slopes(law_degree)) {
     for (std::size_t i = 0; i < values.rows(); ++i) {
       map(i * d + slope.variable, slope.source) += slope.factor * values(i, slope.monomial);
@@ -76,27 +81,37 @@ void Conditions::Content::add_map(const MomentTensor& tensor, int degree, int la
   maps[{degree, law_degree}] = std::move(map);
 }
 
-/// Collapsed powers of every row of the sample, then in the orthonormal basis.
+/// Collapsed powers of every row of the sample, then in the orthonormal basis; some rows at a time, which
+/// stay in the cache.
 void Conditions::Content::add_instruments() {
+  constexpr std::size_t rows_at_once = 64;
   const auto variables = static_cast<std::size_t>(layout.response());
   const MonomialTable table(variables, *std::ranges::max_element(set.degrees));
   std::vector<double> row(variables, 1.0);
   std::vector<double> monomials;
   std::vector<double> scratch;
   for (const auto& [degree, root] : basis) {
-    Matrix powers(sample.size(), table.count(degree));
-    for (std::size_t i = 0; i < sample.size(); ++i) {
-      if (i % 256 == 0) yield_point();
-      for (std::size_t f = 0; f < sample.feature_count; ++f) {
-        row[static_cast<std::size_t>(layout.variable_of(static_cast<int>(f)))] = sample.row(i).features[f];
+    const std::size_t size = root.rows();
+    Matrix powers(rows_at_once, table.count(degree));
+    std::vector<double> values(sample.size() * size);
+    for (std::size_t begin = 0; begin < sample.size(); begin += rows_at_once) {
+      yield_point();
+      const std::size_t count = std::min(rows_at_once, sample.size() - begin);
+      for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t f = 0; f < sample.feature_count; ++f) {
+          row[static_cast<std::size_t>(layout.variable_of(static_cast<int>(f)))] =
+              sample.row(begin + i).features[f];
+        }
+        row[0] = 1.0;
+        table.evaluate(degree, row, monomials, scratch);
+        for (std::size_t t = 0; t < monomials.size(); ++t) {
+          powers(i, t) = monomials[t] * table.root_multiplicity(degree)[t];
+        }
       }
-      row[0] = 1.0;
-      table.evaluate(degree, row, monomials, scratch);
-      for (std::size_t t = 0; t < monomials.size(); ++t) {
-        powers(i, t) = monomials[t] * table.root_multiplicity(degree)[t];
-      }
+      numerics::MatrixView target(values.data() + begin * size, count, size);
+      target = blaze::submatrix(powers, 0, 0, count, powers.columns()) * blaze::trans(root);
     }
-    instruments[degree] = {root.rows(), numerics::to_dense(powers * blaze::trans(root)).values};
+    instruments[degree] = {size, std::move(values)};
   }
 }
 

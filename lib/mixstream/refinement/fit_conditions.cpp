@@ -9,6 +9,7 @@
 #include "mixstream/refinement/levenberg_marquardt.hpp"
 #include "mixstream/refinement/numerics.hpp"
 #include "mixstream/refinement/parameters.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -27,6 +28,7 @@ class WeightedDistance {
   LeastSquares operator()(const Whitener& whitener, const std::vector<double>& parameters) {
     from_parameters(parameters, settings_.noise, mixture_);
     conditions_.implied(mixture_, settings_.noise, values_, jacobian_);
+    yield_point();
     const std::size_t width = parameters.size() + 1;  // the Jacobian, and the residual as its last column
     const std::size_t rows = conditions_.size(settings_.highest_power);
     joined_.resize(rows * width);
@@ -36,6 +38,7 @@ class WeightedDistance {
       joined_[i * width + width - 1] = values_[i] - conditions_.observed()[i];
     }
     whitener.apply(joined_, width, whitened_);
+    yield_point();
     Matrix products(width, width, 0.0);
     cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, static_cast<int>(width),
                 static_cast<int>(whitener.rank()), 1.0, whitened_.data(), static_cast<int>(width), 0.0,
@@ -92,13 +95,17 @@ struct FullWeights {
 FullWeights full_weights(const Conditions& conditions, const Mixture& mixture, std::size_t leading) {
   DenseMatrix even = conditions.covariance(mixture, {0, 2});
   const DenseMatrix odd = conditions.covariance(mixture, {1, 2});
+  yield_point();
   const Whitener from_even(even, leading);
+  yield_point();
   const Whitener from_odd(odd, leading);
+  yield_point();
   const double ratio = 0.5 * (from_even.mean_variance(from_odd) + from_odd.mean_variance(from_even));
   const double share = conditions.even_share();
   for (std::size_t i = 0; i < even.values.size(); ++i) {
     even.values[i] = share * even.values[i] + (1.0 - share) * odd.values[i];
   }
+  yield_point();
   return {Whitener(even, leading), std::isfinite(ratio) ? std::max(1.0, ratio) : 1.0};
 }
 
@@ -107,7 +114,9 @@ Whitener early_weights(const Conditions& conditions, const Mixture& mixture,
   const std::size_t leading = conditions.size(settings.highest_power);
   const std::size_t wanted = std::max(settings.early_rows, 3 * leading);
   const std::size_t stride = std::max<std::size_t>(1, conditions.sample_size() / wanted);
-  return Whitener(conditions.covariance(mixture, {0, stride}), leading);
+  const DenseMatrix covariance = conditions.covariance(mixture, {0, stride});
+  yield_point();
+  return Whitener(covariance, leading);
 }
 
 bool all_finite(const std::vector<double>& values) {
@@ -144,6 +153,7 @@ RefinedFit finished(const Conditions& conditions, const ConditionFitSettings& se
   fit.expected_ratio = weights.expected_ratio;
   const double ratio = fit.dof > 0 ? fit.distance / static_cast<double>(fit.dof) : 1.0;
   const Matrix information = at.hessian * (conditions.effective_rows() / std::max(1.0, ratio));
+  yield_point();
   const Matrix covariance = numerics::pseudo_inverse(information);
   for (std::size_t i = 0; i < parameters; ++i) {
     fit.standard_errors.push_back(std::sqrt(std::max(covariance(i, i), 0.0)));
@@ -181,10 +191,10 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
   // Moves theta by Levenberg-Marquardt under fixed weights; false when it leads nowhere.
   double moved = 0.0;
   LeastSquares at;
-  const auto descend = [&](const Whitener& whitener) {
+  const auto descend = [&](const Whitener& whitener, double enough) {
     auto descent = numerics::levenberg_marquardt(
         [&](const std::vector<double>& theta) { return distance(whitener, theta); }, parameters,
-        settings.max_iterations);
+        settings.max_iterations, enough / rows);
     iterations += descent.iterations;
     moved = movement(parameters, descent.parameters, descent.at.hessian, rows);
     parameters = std::move(descent.parameters);
@@ -195,13 +205,13 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
   try {
     int rounds = 0;
     if (settings.rounds > 1) {
-      if (!descend(early_weights(conditions, mixture, settings))) return hopeless;
+      if (!descend(early_weights(conditions, mixture, settings), settings.early_gain)) return hopeless;
       ++rounds;
     }
     while (true) {
       const FullWeights weights = full_weights(conditions, mixture, leading);
       if (rounds < settings.rounds) {
-        if (!descend(weights.whitener)) return hopeless;
+        if (!descend(weights.whitener, 0.0)) return hopeless;
         ++rounds;
         if (!(moved < settings.settled_below)) continue;
       } else {

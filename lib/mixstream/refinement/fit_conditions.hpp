@@ -19,6 +19,7 @@ struct ConditionFitSettings {
   int rounds = 3;                              ///< at most; weights are recomputed before each
   int max_iterations = 60;                     ///< of Levenberg-Marquardt, in each round
   std::size_t early_rows = 600;  ///< rows behind the weights of the first round, or 3 per condition
+  double early_gain = 1e-3;      ///< of J, below which the first round ends: rough weights deserve no more
   double settled_below = 1.0;    ///< a round that moves theta less, in standard errors, is the last
   double give_up_above = std::numeric_limits<double>::infinity();  ///< J after a round that ends the fit
   const SamplePrior* prior = nullptr;  ///< J + (theta - centre)' I (theta - centre) is minimised instead of J

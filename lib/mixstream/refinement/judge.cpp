@@ -8,6 +8,7 @@
 #include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/likelihood.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -67,6 +68,7 @@ double Judge::expected_deviance(const RefinedFit& fit, const DenseMatrix& covari
   double trace = 0.0;  // sum of w s' C s
   double weight = 0.0;
   for (std::size_t i = 0; i < sample_.size(); i += stride) {
+    if (i / stride % 64 == 0) yield_point();
     row_score(fit.mixture, sample_.row(i), fit.noise, probabilities, score);
     const double error = standard_error(covariance, score);
     trace += sample_.weights[i] * error * error;

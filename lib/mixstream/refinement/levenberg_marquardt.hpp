@@ -26,9 +26,11 @@ struct Descent {
 /// (H + damping diag H)^-1 g into step; false when that matrix is not positive definite.
 bool damped_step(const LeastSquares& at, double damping, Vector& step);
 
-/// Minimises |r|^2; evaluate(theta) gives a LeastSquares. Stops when a step gains less than 1e-9 of the cost.
+/// Minimises |r|^2; evaluate(theta) gives a LeastSquares. Stops when a step gains less than 1e-9 of the cost,
+/// or less than `enough`.
 template <class Evaluate>
-Descent levenberg_marquardt(Evaluate evaluate, std::vector<double> parameters, int max_iterations) {
+Descent levenberg_marquardt(Evaluate evaluate, std::vector<double> parameters, int max_iterations,
+                            double enough = 0.0) {
   constexpr int attempts = 12;
   double damping = 1e-3;
   Descent now{std::move(parameters), {}, 0};
@@ -52,7 +54,7 @@ Descent levenberg_marquardt(Evaluate evaluate, std::vector<double> parameters, i
     now.at = std::move(trial);
     ++now.iterations;
     damping = std::max(damping / 5.0, 1e-12);
-    if (gain < 1e-9 * now.at.cost) break;
+    if (gain < std::max(1e-9 * now.at.cost, enough)) break;
   }
   return now;
 }

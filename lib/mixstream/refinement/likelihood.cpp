@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mixstream/refinement/expectation.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -82,6 +83,7 @@ double mean_log_likelihood(const Mixture& mixture, const RowTable& rows) {
   std::vector<double> block((rows.feature_count + 2) * variants::em_block_rows);
   double weight = 0.0;
   for (std::size_t first = 0; first < rows.size(); first += variants::em_block_rows) {
+    if (first % (16 * variants::em_block_rows) == 0) yield_point();
     fill_block(rows, first, block.data());
     expectation.add_likelihood(block.data());
     weight = std::accumulate(block.end() - variants::em_block_rows, block.end(), weight);

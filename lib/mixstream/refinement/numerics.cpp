@@ -1,4 +1,5 @@
 #include "mixstream/refinement/numerics.hpp"
+#include "mixstream/yield_point.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -163,10 +164,21 @@ std::vector<double> Whitener::root() const {
 
 // tr(W S S' W') = |W S|^2
 double Whitener::mean_variance(const Whitener& other) const {
+  constexpr std::size_t columns_at_once = 64;
+  const std::vector<double> root = other.root();
+  std::vector<double> panel;
   std::vector<double> product;
-  apply(other.root(), other.rank_, product);
   double trace = 0.0;
-  for (const double value : product) trace += value * value;
+  for (std::size_t begin = 0; begin < other.rank_; begin += columns_at_once) {
+    yield_point();
+    const std::size_t columns = std::min(columns_at_once, other.rank_ - begin);
+    panel.resize(size_ * columns);
+    for (std::size_t i = 0; i < size_; ++i) {
+      std::copy_n(root.data() + i * other.rank_ + begin, columns, panel.data() + i * columns);
+    }
+    apply(panel, columns, product);
+    for (const double value : product) trace += value * value;
+  }
   return trace / static_cast<double>(rank_);
 }
 

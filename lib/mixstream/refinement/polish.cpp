@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "mixstream/refinement/parameters.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -118,16 +119,6 @@ void AnchoredPolish::scale_slot(std::size_t slot, double factor) noexcept {
   state_.slot_weights[slot] *= factor;
 }
 
-bool AnchoredPolish::absorb(const Row& row) noexcept {
-  kernel_.append(row.features, row.response, row.weight * state_.growth);
-  ++state_.rows;
-  ++state_.rows_since_move;
-  if (!kernel_.full()) return false;
-  flush();
-  if (state_.rows_since_move >= state_.settings.move_every) move_anchor();
-  return true;
-}
-
 /// The buffered rows into the sums at this anchor.
 void AnchoredPolish::flush() noexcept {
   if (kernel_.rows() == 0) return;
@@ -231,6 +222,7 @@ void AnchoredPolish::warm_anchor(const RowTable& sample) noexcept {
       const Row row = sample.row(i);
       kernel_.append(row.features, row.response, row.weight);
       if (!kernel_.full() && i + 1 < sample.size()) continue;
+      yield_point();
       kernel_.flush(block_sums_);
       add_information(shape(), block_sums_, 1.0, total_information_);
       read_score(shape(), block_sums_, product_);

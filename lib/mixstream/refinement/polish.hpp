@@ -86,7 +86,15 @@ class AnchoredPolish {
   /// Adds a row of d finite numbers. True when it completed a block of 64 (then last_block() is new). No
   /// throw, no allocation; d stores, and once in 64 rows the work of ScoreKernel::flush, once in move_every
   /// rows that of move_anchor.
-  bool absorb(const Row& row) noexcept;
+  bool absorb(const Row& row) noexcept {
+    kernel_.append(row.features, row.response, row.weight * state_.growth);
+    ++state_.rows;
+    ++state_.rows_since_move;
+    if (!kernel_.full()) return false;
+    flush();
+    if (state_.rows_since_move >= state_.settings.move_every) move_anchor();
+    return true;
+  }
   BlockScores last_block() const noexcept;  ///< its score lives until the next block
 
   /// Multiplies everything absorbed so far by keep, 0 < keep <= 1. Called before each row with 2^(-1 /

@@ -129,12 +129,7 @@ PolishDriverState PolishDriver::state() const {
   return state;
 }
 
-std::optional<DriftEvent> PolishDriver::absorb(const Row& row, std::size_t bin) noexcept {
-  ++state_.rows;
-  if (!polish_ || bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) return {};
-  ++state_.entered[bin];
-  if (stepwise_) stepwise_->add(row);
-  if (!polish_->absorb(row)) return {};
+std::optional<DriftEvent> PolishDriver::judge_block() noexcept {
   std::optional<DriftEvent> event = drift_->add(*polish_);
   if (event) event->row = state_.rows;
   return event;

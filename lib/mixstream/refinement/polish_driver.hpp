@@ -91,7 +91,14 @@ class PolishDriver {
 
   /// Takes a row in pilot coordinates, of the given magnitude bin. No throw, no allocation; bounded as
   /// AnchoredPolish::absorb and DriftDetector::add are. An event when the row completes a block that drifted.
-  std::optional<DriftEvent> absorb(const Row& row, std::size_t bin = 0) noexcept;
+  std::optional<DriftEvent> absorb(const Row& row, std::size_t bin = 0) noexcept {
+    ++state_.rows;
+    if (!polish_ || bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) return {};
+    ++state_.entered[bin];
+    if (stepwise_) stepwise_->add(row);
+    if (!polish_->absorb(row)) return {};
+    return judge_block();
+  }
 
   /// Passed on to the polish, if there is one: see AnchoredPolish. No throw, no allocation.
   void forget(double keep) noexcept;
@@ -131,6 +138,7 @@ class PolishDriver {
   std::optional<PolishedFit> fit_to_report(const RefinedFit& refined, const RowTable& sample) const;
 
  private:
+  std::optional<DriftEvent> judge_block() noexcept;
   bool disagrees(const RefinedFit& refined, const RowTable& sample) const;
   Verdict add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&));
   bool holds_left_out_rows(std::uint32_t bins) const noexcept;

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "mixstream/refinement/likelihood.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -77,6 +79,20 @@ Interval predictive_interval(const Mixture& mixture, std::span<const double> fea
   const double low = tail_quantile(mixture, features, 1.0, tail);
   const double high = inside > 0.0 ? tail_quantile(mixture, features, -1.0, tail) : low;
   return {std::min(low, high), std::max(low, high)};
+}
+
+RowPrediction predict_row(const Mixture& mixture, std::span<const double> features,
+                          std::optional<double> response, double level,
+                          std::span<double> probabilities) noexcept {
+  std::ranges::copy(mixture.weights, probabilities.begin());
+  if (response) responsibilities(mixture, {features, *response}, probabilities);
+  RowPrediction prediction;
+  prediction.component =
+      static_cast<std::size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
+  for (std::size_t h = 0; h < mixture.component_count(); ++h)
+    prediction.expected += probabilities[h] * fitted(mixture, h, features);
+  prediction.interval = predictive_interval(mixture, features, level);
+  return prediction;
 }
 
 }  // namespace mixstream

@@ -1,4 +1,5 @@
 #include "mixstream/refinement/row_blocks.hpp"
+#include "mixstream/yield_point.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -36,6 +37,7 @@ RowBlocks::RowBlocks(const RowTable& rows)
   double mean = 0.0;
   double squares = 0.0;
   for (std::size_t b = 0; b < block_count_; ++b) {
+    if (b % 16 == 0) yield_point();
     double* block = lines_[b * lines_per_block_].values;
     fill_block(rows, b * block_rows, block);
     const double* responses = block + feature_count_ * block_rows;

@@ -9,7 +9,7 @@
 namespace mixstream {
 namespace {
 
-constexpr std::size_t stride = column_stride(ScoreKernel::block_rows);
+constexpr std::size_t stride = ScoreKernel::stride;
 
 // Rows further than this from the nearest law, in standard deviations, count for drift as if they were here:
 // one wild row must not look like a change of laws.
@@ -107,16 +107,6 @@ void ScoreKernel::set_anchor(const Mixture& anchor) noexcept {
     constants_[h] = std::log(std::max(weights_[h], tiny)) - 0.5 * std::log(2.0 * std::numbers::pi * variance);
     least_log_density_ = std::min(least_log_density_, constants_[h] - 0.5 * farthest * farthest);
   }
-}
-
-void ScoreKernel::append(std::span<const double> features, double response, double weight) noexcept {
-  double* place = columns_.data() + rows_++;
-  for (const double feature : features) {
-    *place = feature;
-    place += stride;
-  }
-  place[0] = response;
-  place[stride] = weight;
 }
 
 void ScoreKernel::read_row(std::size_t i, std::span<double> row) const noexcept {

@@ -51,6 +51,7 @@ void add_information(const ScoreShape& shape, std::span<const double> sums, doub
 class ScoreKernel {
  public:
   static constexpr std::size_t block_rows = 64;
+  static constexpr std::size_t stride = column_stride(block_rows);  ///< from one column to the next
 
   /// Throws std::invalid_argument for an empty mixture or an instruction set this processor does not run.
   ScoreKernel(std::size_t components, std::size_t features, NoiseModel noise,
@@ -65,7 +66,15 @@ class ScoreKernel {
   bool full() const noexcept { return rows_ == block_rows; }
 
   /// Adds a row to the block, which must not be full. No throw, no allocation; d stores.
-  void append(std::span<const double> features, double response, double weight) noexcept;
+  void append(std::span<const double> features, double response, double weight) noexcept {
+    double* place = columns_.data() + rows_++;
+    for (const double feature : features) {
+      *place = feature;
+      place += stride;
+    }
+    place[0] = response;
+    place[stride] = weight;
+  }
 
   /// Row i of the block as x, y, w into `row` (d + 2 numbers). No throw, no allocation.
   void read_row(std::size_t i, std::span<double> row) const noexcept;

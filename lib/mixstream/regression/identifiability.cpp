@@ -6,6 +6,7 @@
 #include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/regression/symmetric.hpp"
 #include "mixstream/regression/systems.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -31,8 +32,11 @@ std::vector<double> whitened_eigenvalues(const DenseMatrix& gram, const DenseMat
   DenseMatrix half;
   DenseMatrix whitened;
   lift(whitening, shape, shape, lifted);
+  yield_point();
   multiply(gram, lifted, half);
+  yield_point();
   multiply_transposed(lifted, half, whitened);
+  yield_point();
   SymmetricEigen eigen;
   if (!eigen.decompose_values(whitened)) return {};
   return eigen.values;
@@ -119,6 +123,7 @@ PowerDiagnosis diagnose_power(const MomentTensor& tensor, const MomentTensor& ra
   diagnosis.degree = degree;
   const DenseMatrix gram = tensor.view(0, degree, degree);
   diagnosis.unknowns = gram.rows;
+  yield_point();
   if (degree == 3 && tensor.layout().feature_count > largest_diagnosed_dimension) return diagnosis;
   diagnosis.rank = diagnosis.unknowns - null_count_of(gram, rank_cutoff);
   const bool regular = diagnosis.rank == diagnosis.unknowns;
@@ -129,10 +134,13 @@ PowerDiagnosis diagnose_power(const MomentTensor& tensor, const MomentTensor& ra
     return diagnosis;
   }
   if (!values.empty() && values.front() > 0.0) diagnosis.condition = values.back() / values.front();
+  yield_point();
   const PowerSystem system = power_system(raw, degree);
+  yield_point();
   SymmetricEigen plain;
   if (plain.decompose_values(system.gram) && plain.values.front() > 0.0) {
     diagnosis.convexity = 0.5 * plain.values.front();
+    yield_point();
     if (mixture != nullptr) diagnosis.penalty_asked = asked_penalty(raw, system, *mixture, degree);
   }
   return diagnosis;
@@ -146,6 +154,7 @@ Identifiability diagnose(const MomentTensor& tensor, const Mixture* mixture,
   const MomentTensor raw = tensor.in_raw_coordinates();
   const DenseMatrix whitening = whitener(tensor.view(0, 1, 1));
   for (int degree = 1; degree <= 3; ++degree) {
+    yield_point();
     result.powers.push_back(diagnose_power(tensor, raw, mixture, degree, whitening, feature_names));
   }
   result.spectral = std::ranges::all_of(

@@ -6,6 +6,7 @@
 
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -83,6 +84,7 @@ void lift(const DenseMatrix& basis, const SymmetricShape& outer, const Symmetric
   const auto p = static_cast<std::size_t>(outer.degree());
   std::array<std::size_t, 3> order{};
   for (std::size_t column = 0; column < inner.size(); ++column) {
+    yield_point();
     for (std::size_t i = 0; i < p; ++i) order[i] = static_cast<std::size_t>(inner.tuples()[column][i]);
     // The symmetric part of the product: its mean over the distinct orders of the inner tuple.
     double orders = 0.0;

@@ -213,6 +213,10 @@ void FeatureMap::evaluate(std::span<const double> values, std::span<double> feat
     double product = 1.0;
     for (; factor < ends_[feature]; ++factor) {
       double base = values[factors_[factor].column];
+      if (factors_[factor].power == 1) {
+        product *= base;
+        continue;
+      }
       for (int power = factors_[factor].power; power > 0; power >>= 1) {  // by squaring
         if ((power & 1) != 0) product *= base;
         base *= base;

@@ -63,7 +63,9 @@ void Reservoir::scale_weights(double factor) noexcept {
 }
 
 void Reservoir::merge(const Reservoir& other, double factor) noexcept {
+  std::size_t offered = 0;
   for (Entry entry : other.entries()) {
+    if (++offered % 256 == 0) yield_point();
     const std::span<const double> values = other.values(entry);
     entry.key /= factor;
     entry.weight *= factor;
@@ -74,6 +76,7 @@ void Reservoir::merge(const Reservoir& other, double factor) noexcept {
 std::vector<std::size_t> Reservoir::order() const {
   std::vector<std::size_t> order(held_);
   std::iota(order.begin(), order.end(), std::size_t{0});
+  yield_point();
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return smaller(entries_[a], entries_[b]); });
   return order;
 }

@@ -173,6 +173,31 @@ TEST_CASE("each policy asks when it should, and only then") {
   CHECK(loop.whole().state().row_count() == 301);
 }
 
+TEST_CASE("on drift: a change of laws asks for a refit, rows of the same laws do not") {
+  LoopSettings settings = loop_rows::settings();
+  settings.estimator.state.memory = {Memory::Kind::half_life_rows, 20000.0};
+  settings.policy = {.on_drift = true};
+  SensorLoop loop = make_loop(settings);
+  loop_rows::Source source;
+  absorb(loop, source, 3000);
+  REQUIRE(loop.refit());  // the polish begins
+  const auto hand_overs = [&](std::size_t rows, double shift) {
+    std::size_t by_drift = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+      Row row = source.next();
+      row.response += shift;
+      loop.absorb(row);
+      if (!loop.try_snapshot()) continue;
+      const std::vector<DriftEvent> events = loop.total().drift();
+      by_drift += !events.empty() && events.back().row == loop.rows() ? 1 : 0;
+      loop.refit();
+    }
+    return by_drift;
+  };
+  CHECK(hand_overs(50000, 0.0) == 0);  // the detector wants 25000 rows to settle
+  CHECK(hand_overs(5000, 1.0) > 0);
+}
+
 TEST_CASE("a loop saved and resumed goes on with all its rows and its fit") {
   LoopSettings settings = loop_rows::settings();
   settings.policy.every_rows = 4000;

@@ -164,3 +164,22 @@ TEST_CASE("contradictory settings are refused by name") {
   choosing.method = FitMethod::paper;
   CHECK(check(choosing, 2).refusal().reason == Reason::bad_settings);
 }
+
+TEST_CASE("a polish that ends elsewhere than the moments is not called ok, however sure both are") {
+  const MomentState state = state_of("1,t,t^4", 2, 200000, 57);
+  const SolveSettings settings = settings_of("1,t,t^4", 2);
+  const Solution solution = solve(state, settings, nullptr, nullptr);
+  REQUIRE(solution.report.status == FitStatus::ok);
+  for (const double standard_errors : {0.0, 15.0}) {
+    RefinedFit start = *solution.refined;
+    start.mixture.law(0)[1] += standard_errors * start.standard_errors[1];  // of beta_1
+    for (std::size_t i = 0; i < start.information.rows; ++i)
+      start.information(i, i) *= 1e9;  // it stays there
+    PolishDriver driver;
+    REQUIRE(driver.reconcile(start, solution.sample, state.row_count()) == Reconciled::started);
+    const Report report = solve(state, settings, &*solution.mixture, &driver).report;
+    CAPTURE(report.words);
+    CHECK(report.stage == FitStage::polished);
+    CHECK((report.status == FitStatus::ok) == (standard_errors == 0.0));
+  }
+}

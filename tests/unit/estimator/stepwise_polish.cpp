@@ -3,7 +3,7 @@
 
 #include "mixstream/estimator.hpp"
 #include "mixstream/rows/simulation.hpp"
-#include "studies/streams.hpp"
+#include "experiments/streams.hpp"
 
 using namespace mixstream;
 
@@ -52,8 +52,8 @@ TEST_CASE("stepwise EM polishes as well as scoring, by another way") {
     CHECK(two.status == one.status);
     CHECK(two.mixture().coefficients != one.mixture().coefficients);
     CHECK(two.components[0].coefficient_errors == one.components[0].coefficient_errors);
-    const double error_one = studies::law_error(truth, one.mixture());
-    const double error_two = studies::law_error(truth, two.mixture());
+    const double error_one = experiments::law_error(truth, one.mixture());
+    const double error_two = experiments::law_error(truth, two.mixture());
     scoring += error_one * error_one;
     stepwise += error_two * error_two;
   }

@@ -2,6 +2,7 @@
 // them all. operator new is replaced here, and malloc with it where no sanitizer stands in the way.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -154,6 +155,29 @@ TEST_CASE("64 variables are refused under the default budget before anything lar
                                    return free;
                                  }())
                                      .value())) != std::string::npos);
+}
+
+TEST_CASE("the bytes named bound what a state takes while another one is merged into it") {
+  for (const bool same_pilot : {true, false}) {
+    const StateSettings settings = {.layout = {7, 0}, .reservoir_rows = 100, .pilot_rows = 50};
+    const auto filled = [&](double scale) {
+      MomentState state = streams::make_state(settings);
+      std::vector<double> x(7, 1.0);
+      for (int i = 0; i < 300; ++i) {
+        for (std::size_t j = 1; j < x.size(); ++j) x[j] = scale * std::sin(1.0 * i * static_cast<double>(j));
+        state.absorb({x, scale * std::cos(1.0 * i)});
+      }
+      return state;
+    };
+    const MomentState other = filled(same_pilot ? 1.0 : 100.0);
+    const Count made = allocations_of([&] {
+      MomentState state = filled(1.0);
+      CHECK(state.merge(other));
+    });
+    const std::uint64_t bound = bytes_needed(settings).value();
+    CHECK(made.bytes <= bound);
+    CHECK(made.bytes > bound / 2);  // and is no wild guess
+  }
 }
 
 TEST_CASE("the bytes named bound the bytes taken by a state and its copy") {

@@ -107,6 +107,16 @@ TEST_CASE("behind a valid checksum, nothing that is read breaks the state") {
   CHECK(accepted > 0);
 }
 
+TEST_CASE("row numbers that only 64 bits can hold are refused on every processor") {
+  const std::size_t reservoir_rows = 24 + 16 + 4 * 4 + 8;  // header, section head, what stands before
+  for (const std::size_t place : {reservoir_rows, reservoir_rows + 8}) {
+    Bytes bytes = small_snapshot();
+    REQUIRE(decode(bytes, {.trust_checksum = false}));
+    bytes[place + 4] = std::byte{1};  // 2^32 more
+    CHECK_FALSE(decode(bytes, {.trust_checksum = false}));
+  }
+}
+
 TEST_CASE("what is refused says what is wrong") {
   const auto text = [](const Bytes& bytes, const DecodeSettings& settings = {}) {
     const Outcome<Snapshot> decoded = decode(bytes, settings);

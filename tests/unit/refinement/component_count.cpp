@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include "studies/streams.hpp"
+#include "support/kept.hpp"
 
 using namespace mixstream;
-using namespace studies;
+using namespace experiments;
 
 TEST_CASE("BIC on the sample finds the number of laws, and J sees too few") {
   const std::vector<double> laws{1, 1, 0, 0.5, -1, 0.5, 1, 0, 0, -1, -1, 1};  // no two alike

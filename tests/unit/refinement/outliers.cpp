@@ -5,10 +5,10 @@
 #include <cmath>
 #include <random>
 
-#include "studies/streams.hpp"
+#include "support/kept.hpp"
 
 using namespace mixstream;
-using namespace studies;
+using namespace experiments;
 
 namespace {
 

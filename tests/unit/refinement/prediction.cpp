@@ -97,3 +97,30 @@ TEST_CASE("the interval covers what the mixture makes") {
   }
   CHECK(std::abs(inside / 20000.0 - 0.8) < 0.012);  // four standard errors
 }
+
+TEST_CASE("a row with its response is judged by it, a row without by the weights") {
+  const double x[2] = {1.0, 0.5};  // the laws say 2, -1 and 0.375
+  std::vector<double> probabilities(3);
+  const RowPrediction blind = predict_row(mixture, x, std::nullopt, 0.9, probabilities);
+  CHECK(blind.component == 1);
+  CHECK(probabilities == mixture.weights);
+  CHECK(blind.expected == doctest::Approx(expected_response(mixture, x)));
+  const RowPrediction seen = predict_row(mixture, x, 2.0, 0.9, probabilities);
+  double density[3];
+  const double law[3] = {2.0, -1.0, 0.375};
+  for (int h = 0; h < 3; ++h) {
+    const double variance = mixture.noise_variances[h];
+    density[h] =
+        mixture.weights[h] * std::exp(-0.5 * std::pow(2.0 - law[h], 2) / variance) / std::sqrt(variance);
+  }
+  const double total = density[0] + density[1] + density[2];
+  CHECK(seen.component == 0);
+  double expected = 0.0;
+  for (int h = 0; h < 3; ++h) {
+    CHECK(probabilities[h] == doctest::Approx(density[h] / total));
+    expected += density[h] / total * law[h];
+  }
+  CHECK(seen.expected == doctest::Approx(expected));
+  CHECK(seen.interval.low == blind.interval.low);
+  CHECK(seen.interval.high == blind.interval.high);
+}

@@ -7,11 +7,11 @@
 
 #include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
-#include "studies/streams.hpp"
+#include "support/kept.hpp"
 #include "support/expected_tensor.hpp"
 
 using namespace mixstream;
-using namespace studies;
+using namespace experiments;
 
 namespace {
 

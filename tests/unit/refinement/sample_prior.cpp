@@ -8,10 +8,10 @@
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "mixstream/refinement/likelihood.hpp"
 #include "mixstream/refinement/parameters.hpp"
-#include "studies/streams.hpp"
+#include "support/kept.hpp"
 
 using namespace mixstream;
-using namespace studies;
+using namespace experiments;
 
 namespace {
 

@@ -155,13 +155,14 @@ void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals t
   for (; l < part.left_end; ++l) {
     std::size_t r = part.right_begin;
     for (; r + 3 * wide <= part.right_end; r += 3 * wide) tile<1, 3 * wide>(plan, table, l, r, totals);
+    for (; r + 2 * wide <= part.right_end; r += 2 * wide) tile<1, 2 * wide>(plan, table, l, r, totals);
     for (; r < part.right_end; r += wide) tile<1, wide>(plan, table, l, r, totals);
   }
 }
 
 /// All totals of a rectangle.
 void multiply(const Plan& plan, const Table& table, const Rectangle& all, Totals totals) {
-  constexpr std::size_t cached = 16 * 1024 / sizeof(double);  // half of a usual first-level cache
+  constexpr std::size_t cached = 20 * 1024 / sizeof(double);  // half of a usual first-level cache
   const auto fitting = static_cast<std::uint32_t>(cached / plan.stride / wide * wide);
   const std::uint32_t panel_columns = fitting < wide ? wide : fitting;
   const std::uint32_t whole = all.right_begin + (all.right_end - all.right_begin) / wide * wide;

@@ -18,8 +18,38 @@ struct Workspace {
 /// Copies a column; what a step holds beyond the rows becomes zero.
 void copy_column(const double* from, double* to, std::size_t rows) {
   std::size_t row = 0;
+  for (; row + width <= rows; row += width) store(to + row, load(from + row));
   for (; row < rows; ++row) to[row] = from[row];
   for (; row % step != 0; ++row) to[row] = 0.0;
+}
+
+/// Takes over a variable, which is the column (0, 0, k) of the table, and its part of pivot 0.
+template <bool Weighted>
+void take_variable(const Plan& plan, const Workspace& space, const Block& block, std::size_t k) {
+  const std::size_t rows = (block.rows + step - 1) / step * step;
+  double* const column = space.table + k * plan.stride;
+  double* const scaled = space.scaled + k * plan.stride;
+  const double* from = block.values + k * plan.stride;
+  if (block.rows != rows) {
+    copy_column(from, column, block.rows);
+    from = column;
+  }
+  Lanes parts[4] = {};  // rows is a multiple of 4 vectors
+  for (std::size_t row = 0; row < rows; row += step) {
+    repeat<4>([&](auto i) MIXSTREAM_FLAT {
+      const std::size_t at = row + i * width;
+      const Lanes value = load(from + at);
+      store(column + at, value);
+      if constexpr (Weighted) {
+        const Lanes weighted = value * load(space.weight + at);
+        store(scaled + at, weighted);
+        parts[i] += weighted;
+      } else {
+        parts[i] += value;
+      }
+    });
+  }
+  store(space.parts + k * width, (parts[0] + parts[1]) + (parts[2] + parts[3]));
 }
 
 /// Builds Count columns of the table and multiplies them, while they are at hand, with the left columns of
@@ -73,10 +103,11 @@ MIXSTREAM_INLINE void build_columns(const Plan& plan, const Workspace& space, st
 
 /// The table of degree-3 monomials and the parts of pivots 0 and 1.
 template <bool Weighted>
-void build_table(const Plan& plan, const Workspace& space, std::size_t rows) {
+void build_table(const Plan& plan, const Workspace& space, const Block& block, std::size_t rows) {
   const std::size_t m = plan.variables;
   const std::size_t first = m * (m + 1) / 2;  // the column (1, 1, 1), after all (0, j, k)
-  std::size_t column = 0;
+  for (std::size_t k = 0; k < m; ++k) take_variable<Weighted>(plan, space, block, k);
+  std::size_t column = m;
   for (; column + 4 <= first; column += 4) build_columns<4, 0, Weighted>(plan, space, rows, column);
   for (; column < first; ++column) build_columns<1, 0, Weighted>(plan, space, rows, column);
   if (m > 1) build_columns<1, 0, Weighted>(plan, space, rows, first);  // z_1^3, a left column
@@ -115,16 +146,13 @@ void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* worksp
   const std::size_t rows = (block.rows + step - 1) / step * step;
   double* const parts = workspace + plan.columns * plan.stride;
   Workspace space{workspace, workspace, nullptr, parts};
-  for (std::size_t k = 0; k < plan.variables; ++k) {
-    copy_column(block.values + k * plan.stride, space.table + k * plan.stride, block.rows);
-  }
   if (block.weights == nullptr) {
-    build_table<false>(plan, space, rows);
+    build_table<false>(plan, space, block, rows);
   } else {
     space.weight = parts + 4 * plan.columns * 8;
     space.scaled = space.weight + plan.stride;
     copy_column(block.weights, space.weight, block.rows);
-    build_table<true>(plan, space, rows);
+    build_table<true>(plan, space, block, rows);
   }
   add_first_pivots(plan, space, totals);
   const Table table{space.scaled, space.table, rows};

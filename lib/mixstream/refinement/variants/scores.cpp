@@ -16,7 +16,9 @@ struct ScoreSpace {
   double* extras;     ///< e_l; the first is 1
   double* products;   ///< w c_h c_g
   double* mixed;      ///< w c_h e_l
-  double* chunk;      ///< x_i x_j
+  double* chunk;      ///< x_i x_j; before that, the two below
+  double* largest;    ///< log term of each row
+  double* totals;     ///< of densities, in units of the largest; later their shares
 };
 
 ScoreSpace spread(const ScoreInput& input, double* workspace) {
@@ -29,75 +31,83 @@ ScoreSpace spread(const ScoreInput& input, double* workspace) {
   space.products = space.extras + extras * input.stride;
   space.mixed = space.products + k * (k + 1) / 2 * input.stride;
   space.chunk = space.mixed + k * extras * input.stride;
+  space.largest = space.chunk;
+  space.totals = space.chunk + input.stride;
   return space;
 }
 
-/// Residuals and log terms of the rows from `row` on; returns the largest term of each row.
-MIXSTREAM_INLINE Vector log_terms(const ScoreInput& input, const ScoreSpace& space, std::size_t row) {
-  const double* x = input.columns + row;
-  const Vector response = load(x + input.features * input.stride);
-  Vector largest = broadcast(-1e300);
-  for (std::size_t h = 0; h < input.components; ++h) {
-    Vector residual = response;
-    for (std::size_t j = 0; j < input.features; ++j) {
-      residual -= input.coefficients[h * input.features + j] * load(x + j * input.stride);
-    }
-    const Vector term = input.constants[h] - 0.5 * input.precisions[h] * residual * residual;
-    store(space.residuals + h * input.stride + row, residual);
-    store(space.terms + h * input.stride + row, term);
-    largest = larger(largest, term);
+// One step after the other over all rows, so that the long chains of exp, log and division of one row run
+// beside those of others.
+
+/// Residuals and log terms of component h, and the largest term of each row so far.
+void log_terms(const ScoreInput& input, const ScoreSpace& space, std::size_t h) {
+  const double* law = input.coefficients + h * input.features;
+  const double* response = input.columns + input.features * input.stride;
+  double* residuals = space.residuals + h * input.stride;
+  double* terms = space.terms + h * input.stride;
+  const double half_precision = 0.5 * input.precisions[h];
+  for (std::size_t row = 0; row < input.rows; row += vector_width) {
+    Vector residual = load(response + row);
+    for (std::size_t j = 0; j < input.features; ++j)
+      residual -= law[j] * load(input.columns + j * input.stride + row);
+    const Vector term = input.constants[h] - half_precision * residual * residual;
+    store(residuals + row, residual);
+    store(terms + row, term);
+    store(space.largest + row, h == 0 ? term : larger(load(space.largest + row), term));
   }
-  return largest;
 }
 
-/// From log terms to c_h and e_l of the rows from `row` on; returns log p(y | x).
-MIXSTREAM_INLINE Vector row_scores(const ScoreInput& input, const ScoreSpace& space, std::size_t row,
-                                   Vector largest) {
-  const std::size_t k = input.components;
-  Vector total = Vector{};
-  for (std::size_t h = 0; h < k; ++h) {
-    double* term = space.terms + h * input.stride + row;
-    const Vector density = exponential(load(term) - largest);
-    store(term, density);
-    total += density;
+/// From log terms to densities over that of the largest, and their total.
+void densities(const ScoreInput& input, const ScoreSpace& space, std::size_t h) {
+  double* terms = space.terms + h * input.stride;
+  for (std::size_t row = 0; row < input.rows; row += vector_width) {
+    const Vector density = exponential(load(terms + row) - load(space.largest + row));
+    store(terms + row, density);
+    store(space.totals + row, h == 0 ? density : load(space.totals + row) + density);
   }
-  const Vector share = 1.0 / total;
-  double* variances = space.extras + k * input.stride + row;
-  Vector shared = Vector{};
-  store(space.extras + row, broadcast(1.0));
-  for (std::size_t h = 0; h < k; ++h) {
-    double* term = space.terms + h * input.stride + row;
-    const Vector probability = load(term) * share;
-    const Vector residual = load(space.residuals + h * input.stride + row);
-    const Vector pull = probability * residual * input.precisions[h];
-    store(term, pull);
-    if (h + 1 < k) store(space.extras + (h + 1) * input.stride + row, probability - input.weights[h]);
-    const Vector by_variance = 0.5 * (pull * residual - probability);
-    if (input.variances > 1) store(variances + h * input.stride, by_variance);
-    shared += by_variance;
-  }
-  if (input.variances == 1) store(variances, shared);
-  return largest + logarithm(total);
 }
 
-/// c_h and e_l of all rows, and the sums over log densities.
-void build_scores(const ScoreInput& input, const ScoreSpace& space, double* density) {
+/// The sums over log densities; totals become shares, 1 / total.
+void sum_log_densities(const ScoreInput& input, const ScoreSpace& space, double* density) {
   const double* weights = input.columns + (input.features + 1) * input.stride;
   Vector sum = Vector{};
   Vector squares = Vector{};
   Vector weight_squares = Vector{};
   for (std::size_t row = 0; row < input.rows; row += vector_width) {
-    const Vector log_density = larger(row_scores(input, space, row, log_terms(input, space, row)),
-                                      broadcast(input.least_log_density));
+    const Vector total = load(space.totals + row);
+    const Vector log_density =
+        larger(load(space.largest + row) + logarithm(total), broadcast(input.least_log_density));
     const Vector weight = load(weights + row);
     const Vector weighted = weight * log_density;
     sum += weighted;
     squares += weighted * log_density;
     weight_squares += weight * weight;
+    store(space.totals + row, 1.0 / total);
+    store(space.extras + row, broadcast(1.0));
   }
   density[0] = sum_of(sum);
   density[1] = sum_of(squares);
   density[2] = sum_of(weight_squares);
+}
+
+/// c_h and the e_l of component h.
+void build_scores(const ScoreInput& input, const ScoreSpace& space, std::size_t h) {
+  const std::size_t k = input.components;
+  const double* residuals = space.residuals + h * input.stride;
+  double* terms = space.terms + h * input.stride;
+  double* odds = space.extras + (h + 1) * input.stride;
+  double* variances = space.extras + (k + (input.variances > 1 ? h : 0)) * input.stride;
+  for (std::size_t row = 0; row < input.rows; row += vector_width) {
+    const Vector probability = load(terms + row) * load(space.totals + row);
+    const Vector residual = load(residuals + row);
+    const Vector pull = probability * residual * input.precisions[h];
+    store(terms + row, pull);
+    if (h + 1 < k) store(odds + row, probability - input.weights[h]);
+    if (input.variances == 0) continue;
+    const Vector by_variance = 0.5 * (pull * residual - probability);
+    const bool adds = input.variances == 1 && h > 0;
+    store(variances + row, adds ? load(variances + row) + by_variance : by_variance);
+  }
 }
 
 MIXSTREAM_INLINE void multiply_columns(const double* a, const double* b, double* product, std::size_t rows) {
@@ -136,6 +146,22 @@ struct Product {
   std::size_t row_length;
 };
 
+#if MIXSTREAM_KERNEL_WIDTH == 4
+/// Lane i of the result is the sum of all lanes of parts[i].
+MIXSTREAM_INLINE Vector sums_of_four(const Vector* parts) {
+  const auto halves = [](Vector a, Vector b) {
+    return __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
+  };
+  const Vector low = halves(parts[0], parts[1]);
+  const Vector high = halves(parts[2], parts[3]);
+  return __builtin_shufflevector(low, high, 0, 1, 4, 5) + __builtin_shufflevector(low, high, 2, 3, 6, 7);
+}
+#else
+MIXSTREAM_INLINE Vector sums_of_four(const Vector* parts) {
+  return parts[0];  // not called
+}
+#endif
+
 template <int Left, int Right>
 MIXSTREAM_INLINE void product_tile(const Product& product, std::size_t l, std::size_t r) {
   Vector parts[Left * Right] = {};
@@ -150,8 +176,12 @@ MIXSTREAM_INLINE void product_tile(const Product& product, std::size_t l, std::s
     }
   }
   for (int i = 0; i < Left; ++i) {
-    for (int j = 0; j < Right; ++j)
-      product.sums[(l + i) * product.row_length + r + j] = sum_of(parts[i * Right + j]);
+    double* sums = product.sums + (l + i) * product.row_length + r;
+    if constexpr (Right == 4 && vector_width == 4) {
+      store(sums, sums_of_four(parts + i * Right));
+    } else {
+      for (int j = 0; j < Right; ++j) sums[j] = sum_of(parts[i * Right + j]);
+    }
   }
 }
 
@@ -159,7 +189,8 @@ template <int Left, int Right>
 void product_strip(const Product& product, std::size_t r) {
   std::size_t l = 0;
   for (; l + Left <= product.left_count; l += Left) product_tile<Left, Right>(product, l, r);
-  for (; l < product.left_count; ++l) product_tile<1, Right>(product, l, r);
+  for (; l + 2 <= product.left_count; l += 2) product_tile<2, Right>(product, l, r);
+  if (l < product.left_count) product_tile<1, Right>(product, l, r);
 }
 
 /// All sums of a rectangle; tiles hold at most twelve accumulators.
@@ -212,7 +243,10 @@ void sum_extras(const ScoreInput& input, const ScoreSpace& space, double* sums) 
 
 void MIXSTREAM_KERNEL_ENTRY(const ScoreInput& input, double* workspace, const ScoreOutput& output) noexcept {
   const ScoreSpace space = spread(input, workspace);
-  build_scores(input, space, output.density);
+  for (std::size_t h = 0; h < input.components; ++h) log_terms(input, space, h);
+  for (std::size_t h = 0; h < input.components; ++h) densities(input, space, h);
+  sum_log_densities(input, space, output.density);
+  for (std::size_t h = 0; h < input.components; ++h) build_scores(input, space, h);
   build_left(input, space);
   sum_pairs(input, space, output.pairs);
   const std::size_t mixed = input.components * (input.components + input.variances);

@@ -17,7 +17,7 @@ const mixstreamPage = (() => {
   const grouped = (number) => Math.round(number).toLocaleString("en-US");
   const minus = (text) => text.replace("-", "\u2212");
   const brief = (value) => plain(Number(value.toPrecision(value >= 100 ? 3 : 2)));
-  const share = (part) => `${Number((100 * part).toPrecision(2))} %`;
+  const share = (part) => `${part < 5e-6 ? 0 : Number((100 * part).toPrecision(2))} %`;
   const counted = (number, one, many = one + "s") => `${grouped(number)} ${number === 1 ? one : many}`;
   const listed = (items) => (items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} and ${items[items.length - 1]}`);
 
@@ -74,16 +74,21 @@ const mixstreamPage = (() => {
   };
   const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
 
+  const responseName = (report) => report.response || "y";
+  const formula = (report) => [responseName(report), " ~ ", ...report.features.flatMap((name, i) => [i ? " + " : "", ...featureName(name)])];
+
+  function verdictBox(report) {
+    return make("div", { class: `verdict ${report.status === "ok" ? "ok" : "not"}`, role: "status" },
+      make("strong", {}, (report.status === "ok" ? "\u2713 " : "\u26a0 ") + (verdicts[report.status] || report.status)),
+      make("p", {}, sentence(report.words)));
+  }
+
   function heading(report) {
     const k = report.components.length || report.k;
-    const names = report.features.flatMap((name, i) => [i ? " + " : "", ...featureName(name)]);
-    const subtitle = [report.group ? `${report.group}: ` : "", report.response || "y", " ~ ", ...names];
     return [
-      make("h1", {}, k ? `${counted(k, "law")} of ${report.response || "y"}` : `No laws of ${report.response || "y"} yet`),
-      make("p", { class: "subtitle" }, subtitle),
-      make("div", { class: `verdict ${report.status === "ok" ? "ok" : "not"}`, role: "status" },
-        make("strong", {}, (report.status === "ok" ? "\u2713 " : "\u26a0 ") + (verdicts[report.status] || report.status)),
-        make("p", {}, sentence(report.words))),
+      make("h1", {}, k ? `${counted(k, "law")} of ${responseName(report)}` : `No laws of ${responseName(report)} yet`),
+      make("p", { class: "subtitle" }, report.group ? `${report.group}: ` : "", formula(report)),
+      verdictBox(report),
     ];
   }
 
@@ -160,20 +165,34 @@ const mixstreamPage = (() => {
     return first + (axis.kind === "column" ? `with ${counted(laws, "law")}: ${ends.join("; ")}.` : `coloured by law.`);
   }
 
-  function dataSection(model) {
+  // What the reader chose. A live page keeps it from fit to fit.
+  const newView = () => ({ axis: null, adjusted: true, hidden: new Set(), open: new Set() });
+
+  // Text that unfolds, and stays as it is in the next fit.
+  function disclosure(view, summary, ...content) {
+    return make("details", { open: view.open.has(summary), ontoggle: (event) => {
+      if (event.target.open) view.open.add(summary);
+      else view.open.delete(summary);
+    } }, make("summary", {}, summary), content);
+  }
+
+  function dataSection(model, view) {
     const { sample, report } = model;
     if (!sample.axes.length || !sample.y.length) return null;
-    const hidden = new Set();
-    let [axis, plot] = [sample.axes[0], null];
+    const { hidden } = view;
+    let [axis, plot] = [sample.axes.find(({ name }) => name === view.axis) || sample.axes[0], null];
     const frame = make("div", { class: "card" });
     const place = make("div");
-    const choose = make("select", { onchange: (event) => { axis = sample.axes[event.target.value]; show(); } },
-      sample.axes.map((one, i) => make("option", { value: i }, axisLabel(one))));
-    const tick = make("input", { type: "checkbox", onchange: () => show() });
-    tick.checked = true;
+    const choose = make("select", { onchange: (event) => {
+      axis = sample.axes[event.target.value];
+      view.axis = axis.name;
+      show();
+    } }, sample.axes.map((one, i) => make("option", { value: i, selected: one === axis }, axisLabel(one))));
+    const tick = make("input", { type: "checkbox", onchange: () => { view.adjusted = tick.checked; show(); } });
+    tick.checked = view.adjusted;
     const tickLabel = make("label", {}, tick, "adjust for the other columns");
     const legend = make("div", { class: "legend", role: "group", "aria-label": "Laws that are shown" },
-      report.components.map((_, law) => make("button", { type: "button", "aria-pressed": "true", onclick: (event) => {
+      report.components.map((_, law) => make("button", { type: "button", "aria-pressed": String(!hidden.has(law)), onclick: (event) => {
         if (!hidden.delete(law)) hidden.add(law);
         event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(law)));
         plot.draw();
@@ -203,34 +222,34 @@ const mixstreamPage = (() => {
       law: shared ? -1 : law, values: fits.map((fit) => value(fit.components[law])), errors: fits.map((fit) => error(fit.components[law])) }));
     const rows = fits.map((fit) => fit.rows);
     const last = lines.map(({ law, values, errors }) => `${lawName(law)} ${measuredText(values[values.length - 1], errors[errors.length - 1])}`);
-    const events = (model.report.drift || []).map((event) => event.row);
+    const events = (model.events || model.report.drift || []).map((event) => event.row);
     const view = { rows, lines, trusted: fits.map((fit) => fit.status === "ok"), events, bounds };
-    const cut = mixstreamPlots.streamRange(lines).cut;
+    const cut = mixstreamPlots.streamRange(lines, view.trusted).cut;
     const node = figure(`${words} over ${counted(rows.length, "fit")}; at the end ${last.join(", ")}.`, null,
-      (host, tell) => mixstreamPlots.overStream(host, view, (at) => tell(at === null ? (cut ? "early values leave the frame" : "") :
+      (host, tell) => mixstreamPlots.overStream(host, view, (at) => tell(at === null ? (cut ? "some values leave the frame" : "") :
         `${mixstreamPlots.compact(rows[at])} rows:  ` + lines.map(({ values, errors }) => measuredText(values[at], errors[at])).join(", "))), true);
     const card = make("div", { class: "card" }, make("h3", {}, title), node);
     card.start = node.start;
     return card;
   }
 
-  function historyTable(model) {
+  function historyTable(model, view) {
     const names = ["rows", "verdict", "J / dof"];
     model.report.components.forEach((_, law) => ["weight", ...model.report.features.map(featureText), "noise sd"].forEach((name) => names.push(`${name}, ${lawName(law)}`)));
     const rows = model.history.map((fit) => [grouped(fit.rows), verdicts[fit.status] || fit.status, fit.j_per_dof === null ? "\u2013" : plain(fit.j_per_dof),
       ...fit.components.flatMap((law) => [measuredText(law.weight, law.weight_se),
         ...law.coefficients.map((value, f) => measuredText(value, law.coefficients_se[f] ?? null)), measuredText(law.noise_sd, law.noise_sd_se)])]);
-    return make("details", {}, make("summary", {}, "These fits as a table"), table("Fits over the stream", names, rows));
+    return disclosure(view, "These fits as a table", table("Fits over the stream", names, rows));
   }
 
   const mostFeatures = 24;
 
-  function streamSection(model) {
+  function streamSection(model, view) {
     const { report } = model;
     if (!report.components.length) return null;
     const fits = fitsOf(model);
     const title = "Over the stream";
-    if (fits.length < 2) return section(title, "There is one fit so far; --every N keeps more of them to show how the laws settled.");
+    if (fits.length < 2) return section(title, `There is one fit so far; ${model.more || "--every N keeps more of them"} to show how the laws settled.`);
     const cards = report.features.slice(0, mostFeatures).map((name, f) => streamFigure(featureName(name), `Coefficient of ${featureText(name)}`, model, fits,
       (law) => law.coefficients[f], (law) => law.coefficients_se[f] ?? null, null));
     cards.unshift(streamFigure("weights", "Weights of the laws", model, fits, (law) => law.weight, (law) => law.weight_se, [0, 1]));
@@ -239,8 +258,8 @@ const mixstreamPage = (() => {
     if (fits.some((fit) => fit.status !== "ok")) notes.push("Open marks: fits that were not accepted.");
     if (fits.length < model.history.length) notes.push(`${counted(model.history.length - fits.length, "fit")} with another number of laws are only in the table.`);
     if (report.features.length > mostFeatures) notes.push(`The first ${mostFeatures} of ${report.features.length} coefficients are drawn; all are in the table.`);
-    if (report.drift) notes.push("Dashed lines: drift events.");
-    const node = section(title, notes.join(" "), make("div", { class: "grid" }, cards), historyTable(model));
+    if ((model.events || report.drift || []).length) notes.push(`Dashed lines: ${model.events ? "alarms" : "drift events"}.`);
+    const node = section(title, notes.join(" "), make("div", { class: "grid" }, cards), historyTable(model, view));
     node.start = () => cards.forEach((card) => card.start());
     return node;
   }
@@ -264,9 +283,9 @@ const mixstreamPage = (() => {
     return node;
   }
 
-  function momentWords({ j }) {
+  function momentWords({ j, status }) {
     if (!j) return "The moments were not tested at this stage.";
-    const judged = j.p < 0.001 ? "The moments speak against this fit." : j.p < 0.05 ? "The moments agree only roughly." : "The moments agree with this fit.";
+    const judged = j.p < 0.001 && status !== "ok" ? "The moments speak against this fit." : j.p < 0.05 ? "The moments agree only roughly." : "The moments agree with this fit.";
     return `J is ${plain(j.value)} on ${counted(j.dof, "degree")} of freedom (p ${brief(j.p)}); J / dof is ${brief(j.value / j.dof)}, where a right fit shows about ${brief(j.expected_ratio)}. ${judged}`;
   }
 
@@ -292,7 +311,7 @@ const mixstreamPage = (() => {
 
   function driftWords({ drift }) {
     if (!drift) return [make("p", {}, "No sign of drift.")];
-    return [make("p", {}, "Recent rows disagreed with older ones; a half-life (--half-life) or a window (--window) lets the fit follow."),
+    return [make("p", {}, "Recent rows disagreed with older ones; a memory that fades (a half-life or a window) lets the fit follow."),
       table("Drift events", ["at row", "sign", "standard deviations", "nats a row"], drift.map((event) =>
         [grouped(event.row), event.sign === "scores" ? "laws moved" : "rows less likely", plain(event.deviations), plain(event.nats_per_row)]))];
   }
@@ -325,11 +344,15 @@ const mixstreamPage = (() => {
       [make("dt", {}, name), make("dd", {}, typeof words === "string" ? make("p", {}, words) : words)])));
   }
 
+  function sections(model, view) {
+    return [model.report.components.length ? lawsSection(model) : null, dataSection(model, view), streamSection(model, view),
+      residualSection(model), diagnosisSection(model)].filter((part) => part !== null);
+  }
+
   function modelView(model) {
-    const view = make("main", {}, heading(model.report), keyFigures(model.report));
-    const sections = [model.report.components.length ? lawsSection(model) : null, dataSection(model), streamSection(model), residualSection(model), diagnosisSection(model)];
-    view.append(...sections.filter((part) => part !== null));
-    view.start = () => sections.forEach((part) => part && part.start && part.start());
+    const parts = sections(model, newView());
+    const view = make("main", {}, heading(model.report), keyFigures(model.report), parts);
+    view.start = () => parts.forEach((part) => part.start && part.start());
     return view;
   }
 
@@ -362,9 +385,9 @@ const mixstreamPage = (() => {
       make("path", { d: "M3 18C9 17 14 13 21 4", stroke: "var(--law-0)" }), make("path", { d: "M3 6c6 1 11 4 18 14", stroke: "var(--law-1)" })), "mixstream");
   }
 
-  function foot(data) {
+  function foot(words) {
     const licence = document.getElementById("licence");
-    return make("footer", {}, make("p", {}, `Made by mixstream ${data.version}. One file, no network. Drag in the data's plot to zoom, double-click to return.`),
+    return make("footer", {}, make("p", {}, `${words} Drag in the data's plot to zoom, double-click to return.`),
       licence ? make("details", {}, make("summary", {}, "Licence of uPlot, which draws the plots"), make("pre", {}, licence.textContent)) : null);
   }
 
@@ -385,7 +408,7 @@ const mixstreamPage = (() => {
       view.start();
     };
     root.className = "page";
-    root.replaceChildren(make("header", {}, bar), place, foot(data));
+    root.replaceChildren(make("header", {}, bar), place, foot(`Made by mixstream ${data.version}. One file, no network.`));
     if (data.models.length > 1) {
       const choose = make("select", { onchange: (event) => show(Number(event.target.value)) }, data.models.map(({ report }, i) => make("option", { value: i }, report.group)));
       const left = data.models_left_out ? make("p", { class: "soft small" }, `${counted(data.models_left_out, "group")} with fewer rows are not on this page.`) : null;
@@ -396,7 +419,10 @@ const mixstreamPage = (() => {
     else place.append(make("p", {}, "There is no model to show."));
   }
 
-  return { render, followTheme };
+  return {
+    render, followTheme, setTheme, remembered, brand, themeSwitch, foot, make, table, section, figure, disclosure, sections, newView,
+    showTheme: () => setTheme(remembered()), formula, verdictBox, grouped, counted, brief, listed, sentence,
+  };
 })();
 
 {

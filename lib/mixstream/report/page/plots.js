@@ -43,6 +43,7 @@ const mixstreamPlots = (() => {
     let plot = null;
     let width = 0;
     const entry = {
+      host,
       draw() {
         if (!host.isConnected) return entry.end();
         width = Math.max(200, Math.floor(host.clientWidth));
@@ -50,6 +51,9 @@ const mixstreamPlots = (() => {
         const { options, data } = build();
         plot = new uPlot({ width, height: width < 480 ? Math.min(height, 300) : height, legend: { show: false }, padding: [8, 14, 0, 0], ...options }, data, host);
         host.dataset.drawn = "true";
+      },
+      refresh() {  // new numbers of the same kind
+        if (plot && host.isConnected) plot.setData(build().data);
       },
       end() {
         observer.disconnect();
@@ -158,16 +162,19 @@ const mixstreamPlots = (() => {
     return inside;
   }
 
-  // The frame shows what the later half says, with its errors; a wild beginning may leave it.
-  function streamRange(lines) {
+  // The frame shows what accepted fits say (all fits, where none was accepted), those of the later half with their errors; a
+  // wild beginning and poor fits may leave it.
+  function streamRange(lines, trusted) {
     let [low, high, first, last] = [Infinity, -Infinity, Infinity, -Infinity];
+    const [quarter, half] = [Math.floor(trusted.length / 4), Math.floor(trusted.length / 2)];
+    const some = trusted.some((ok, i) => ok && i >= half);
     for (const { values, errors } of lines) {
       values.forEach((value, i) => {
         if (value === null) return;
         first = Math.min(first, value);
         last = Math.max(last, value);
-        if (i < Math.floor(values.length / 2)) return;
-        const error = errors[i] === null ? 0 : 2 * errors[i];
+        if (i < (some ? quarter : half) || (some && !trusted[i])) return;
+        const error = errors[i] === null || i < half ? 0 : 2 * errors[i];
         low = Math.min(low, value - error);
         high = Math.max(high, value + error);
       });
@@ -185,7 +192,7 @@ const mixstreamPlots = (() => {
   function overStream(host, view, readout) {
     const log = logarithmic(view.rows);
     const place = log ? Math.log10 : (rows) => rows;
-    const { range } = streamRange(view.lines);
+    const { range } = streamRange(view.lines, view.trusted);
     if (view.bounds) range[0] = Math.max(range[0], view.bounds[0]);
     const marks = (u) => within(u, (ctx, dpr) => {
       ctx.strokeStyle = colour("--bad");
@@ -266,7 +273,24 @@ const mixstreamPlots = (() => {
     }));
   }
 
+  // Numbers over time, from zero up. view: {times[], lines: [{colour, values[], fill}]}
+  function overTime(host, view) {
+    const top = () => 1.15 * (Math.max(...view.lines.flatMap(({ values }) => values)) || 1);
+    const clock = (seconds) => new Date(1000 * seconds).toLocaleTimeString([], { hourCycle: "h23" });
+    return mount(host, 170, () => ({
+      data: [view.times, ...view.lines.map(({ values }) => values)],
+      options: {
+        series: [{}, ...view.lines.map((line) => ({ stroke: colour(line.colour), width: 2, pxAlign: 0, points: { show: false },
+          fill: line.fill ? clear(colour(line.colour), 0.12) : undefined }))],
+        scales: { x: { time: true }, y: { range: () => [0, top()] } },
+        axes: [axis(null, { space: 90, values: (_, ticks) => ticks.map(clock) }), axis(null, { size: axisWidth, space: 34, values: (_, ticks) => ticks.map(compact) })],
+        cursor: { show: false },
+      },
+    }));
+  }
+
   const redraw = () => [...live].forEach((entry) => entry.draw());
-  const end = () => [...live].forEach((entry) => entry.end());
-  return { scatter, overStream, histogram, redraw, end, streamRange, compact, plain };
+  const end = (place = document) => [...live].forEach((entry) => { if (place.contains(entry.host)) entry.end(); });
+  const parts = { mount, axis, axisWidth, within, trace, colour, clear, decades, stretched };  // for pages with plots of their own
+  return { scatter, overStream, overTime, histogram, redraw, end, streamRange, compact, plain, parts };
 })();

@@ -1,4 +1,4 @@
-// The settings of the paper's tables and ours, as simulated streams: what the studies run on.
+// The settings of the paper's tables and ours, as simulated streams: what experiments and studies run on.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/simulation.hpp"
-#include "support/moments_of.hpp"
+#include "mixstream/settings.hpp"
 
-namespace studies {
+namespace experiments {
 
 using namespace mixstream;
 
@@ -107,22 +108,6 @@ inline Drawn with_noise(Drawn drawn, OtherNoise noise, std::uint64_t seed) {
   return drawn;
 }
 
-/// What one pass keeps: pilot from the first rows, tensor, sample.
-struct Kept {
-  Pilot pilot;
-  MomentTensor tensor;
-  RowTable sample;
-};
-
-inline Kept keep(const Drawn& drawn, std::size_t sample_rows = 5000) {
-  RowTable first{drawn.rows.feature_count, {}, {}, {}};
-  for (std::size_t i = 0; i < std::min<std::size_t>(4096, drawn.rows.size()); ++i)
-    first.add(drawn.rows.row(i));
-  const Pilot pilot = pilot_from(first, drawn.layout);
-  return {pilot, moments_of(drawn.rows, drawn.layout, pilot),
-          to_pilot(thinned(drawn.rows, sample_rows), drawn.layout, pilot)};
-}
-
 /// |B* - B|_F, least over all labellings.
 inline double law_error(const Mixture& truth, const Mixture& fit) {
   std::vector<std::size_t> order(truth.component_count());
@@ -141,4 +126,4 @@ inline double law_error(const Mixture& truth, const Mixture& fit) {
   return std::sqrt(least);
 }
 
-}  // namespace studies
+}  // namespace experiments

@@ -1,0 +1,38 @@
+// One instance of the paper's evaluation: laws and rows drawn from one seed, and the error of every method on
+// them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "experiments/json.hpp"
+#include "experiments/streams.hpp"
+
+namespace experiments {
+
+struct InstancePlan {
+  Setting setting;
+  std::size_t rows = 500000;
+  std::uint64_t seed = 1;    ///< of laws, rows and everything random after them
+  int attempts = 10;         ///< random starts of EM, and of the power method in Spectral
+  bool repeat_ours = false;  ///< our own pass once an attempt too, each with its own seed
+};
+
+/// What the instance depends on, as text: equal keys give equal results.
+std::string key_of(const InstancePlan& plan);
+
+/// Draws and fits. Errors are |B* - B|_F, least over labellings; null: refused.
+///   mle                     EM from the truth on all rows
+///   spectral, spectral_em   the paper's method with the noise variance given; EM from what it found
+///   em                      EM from the paper's random starts
+///   start_known, start      our spectral start, noise variance given, and not
+///   refined, polished       our pass, noise unknown; with the verdict in `status`
+Json run_instance(const InstancePlan& plan);
+
+/// A fit is wrong when it errs by more than this and by more than twice as much as the MLE.
+inline constexpr double wrong_above = 0.3;
+inline bool is_wrong(double error, double mle) {
+  return error > wrong_above && error > 2.0 * mle;
+}
+
+}  // namespace experiments

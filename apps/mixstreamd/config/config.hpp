@@ -1,0 +1,96 @@
+// What a configuration says, as plain data. docs/mixstreamd.toml shows every key; mixstreamd.toml(5) explains
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mixstream/estimator.hpp"
+#include "mixstream/outcome.hpp"
+#include "payload/payload.hpp"
+#include "web/server.hpp"
+
+namespace mixstream {
+
+enum class LogLevel { error, warning, info, debug };
+enum class LogFormat { text, json };
+
+struct LogConfig {
+  LogLevel level = LogLevel::info;
+  LogFormat format = LogFormat::text;
+  friend bool operator==(const LogConfig&, const LogConfig&) = default;
+};
+
+struct MqttConfig {
+  bool enabled = false;  ///< whether there is an [mqtt] table
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 1883;
+  std::string version = "5";              ///< "5" or "3.1.1"
+  std::string client_id = "mixstreamd";   ///< the broker keeps what comes while we are away under this name
+  std::string prefix = "mixstream";       ///< of the topics that are published
+  int keepalive = 60;                     ///< seconds
+  std::uint32_t session_expiry = 604800;  ///< seconds that a v5 broker keeps the session
+  std::string username;
+  std::string password_file;  ///< mode 0600
+  bool tls = false;
+  std::string ca_file;  ///< empty: the system's own
+  std::string certificate_file;
+  std::string key_file;  ///< mode 0600
+  friend bool operator==(const MqttConfig&, const MqttConfig&) = default;
+};
+
+/// When a stream is solved again. Everything off: only when asked.
+struct RefitConfig {
+  double interval = 10.0;  ///< seconds between solves while rows come; 0: not by time
+  std::uint64_t rows = 0;  ///< rows between solves; 0: not by count
+  bool on_drift = true;    ///< when the stream is seen to change
+  friend bool operator==(const RefitConfig&, const RefitConfig&) = default;
+};
+
+struct StreamConfig {
+  std::string text;                 ///< its table, to see whether another configuration changes it
+  std::string name;                 ///< letters, digits, - and _
+  std::string topic;                ///< MQTT filter; or
+  std::string socket;               ///< "127.0.0.1:7070", "[::1]:7070" or "unix:/run/x.sock"; or
+  bool standard_input = false;      ///< stdin; or
+  std::vector<std::string> replay;  ///< files, once, each line a message
+  bool public_socket = false;       ///< lets `socket` be other than loopback
+  PayloadSettings payload;          ///< feature map and names of fields
+  EstimatorSettings estimator;
+  RefitConfig refit;
+  double snapshot_interval = 60.0;          ///< seconds, while rows come
+  std::uint64_t journal_limit = 256 << 20;  ///< bytes; beyond it a snapshot is made at once
+};
+
+struct Config {
+  std::string path;  ///< of the file it was read from
+  std::string state_folder = "/var/lib/mixstream";
+  LogConfig log;
+  std::optional<WebSettings> http;  ///< nothing: no HTTP
+  std::string http_text;            ///< its table, to see whether another configuration changes it
+  MqttConfig mqtt;
+  std::vector<StreamConfig> streams;
+};
+
+/// Reads and checks a file. A refusal names the file, the line and, for unknown keys, the nearest known one.
+/// Opens nothing but the file itself; secrets are read when they are used (secret_file.hpp).
+Outcome<Config> load_config(const std::string& path);
+/// The same from a text; `path` only names it.
+Outcome<Config> parse_config(const std::string& text, const std::string& path);
+
+/// The address a line socket listens at.
+struct SocketAddress {
+  std::string path;  ///< of a Unix socket, or empty
+  std::string host;
+  std::uint16_t port = 0;
+  bool loopback = false;
+};
+Outcome<SocketAddress> parse_address(const std::string& text);
+
+/// Whether a host is this machine alone: 127.x, ::1 or localhost.
+bool is_loopback(const std::string& host);
+
+}  // namespace mixstream

@@ -1,0 +1,333 @@
+// From the text of a configuration to plain data: one function for each table.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "config.hpp"
+#include "mixstream/moments/state_file.hpp"
+#include "table_reader.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr double longest = 366.0 * 86400.0;  // seconds
+constexpr std::int64_t most_whole = 1'000'000'000'000'000;
+
+LogConfig read_log(const toml::table& table, TableReader& outside, const std::string& path) {
+  TableReader in(table, path, "[log]");
+  LogConfig log;
+  if (const auto level = in.take_word("level", {"error", "warning", "info", "debug"}))
+    log.level = static_cast<LogLevel>(*level);
+  if (const auto format = in.take_word("format", {"text", "json"}))
+    log.format = static_cast<LogFormat>(*format);
+  outside.refuse(in.verdict());
+  return log;
+}
+
+std::optional<WebSettings> read_http(const toml::table& table, TableReader& outside,
+                                     const std::string& path) {
+  TableReader in(table, path, "[http]");
+  WebSettings http;
+  bool enabled = true;
+  in.take("enabled", enabled);
+  in.take("address", http.address);
+  in.take_whole("port", http.port, 0, 65535);
+  in.take("token_file", http.token_file);
+  in.take("certificate_file", http.certificate_file);
+  in.take("key_file", http.key_file);
+  in.take("host_names", http.host_names);
+  in.take_whole("connections", http.most_connections, 1, 100000);
+  const bool open = http.token_file.empty() && http.certificate_file.empty();
+  if (!is_loopback(http.address) && open) {
+    in.refuse("address", fmt::format("'{}' can be reached from outside: give a token_file, or a "
+                                     "certificate_file and a key_file, or listen on 127.0.0.1",
+                                     http.address));
+  }
+  if (http.certificate_file.empty() != http.key_file.empty())
+    in.refuse("certificate_file", "certificate_file and key_file belong together");
+  outside.refuse(in.verdict());
+  if (!enabled) return std::nullopt;
+  return http;
+}
+
+/// A topic that can be published to: no wildcards, no empty text.
+bool is_plain_topic(const std::string& topic) {
+  return !topic.empty() && topic.find_first_of("#+$") == std::string::npos && topic.size() < 1024;
+}
+
+MqttConfig read_mqtt(const toml::table& table, TableReader& outside, const std::string& path) {
+  TableReader in(table, path, "[mqtt]");
+  MqttConfig mqtt;
+  mqtt.enabled = true;
+  in.take("host", mqtt.host);
+  in.take("tls", mqtt.tls);
+  if (mqtt.tls) mqtt.port = 8883;
+  in.take_whole("port", mqtt.port, 1, 65535);
+  if (const auto version = in.take_word("version", {"5", "3.1.1"}))
+    mqtt.version = *version == 0 ? "5" : "3.1.1";
+  in.take("client_id", mqtt.client_id);
+  in.take("prefix", mqtt.prefix);
+  in.take_whole("keepalive", mqtt.keepalive, 5, 65535);
+  double expiry = mqtt.session_expiry;
+  in.take_seconds("session_expiry", expiry, 0, 4294967295.0);
+  mqtt.session_expiry = static_cast<std::uint32_t>(expiry);
+  in.take("username", mqtt.username);
+  in.take("password_file", mqtt.password_file);
+  in.take("ca_file", mqtt.ca_file);
+  in.take("certificate_file", mqtt.certificate_file);
+  in.take("key_file", mqtt.key_file);
+  if (in.has("password"))
+    in.refuse("password", "secrets do not belong into the configuration: give a password_file of mode 0600");
+  if (!is_plain_topic(mqtt.prefix)) in.refuse("prefix", "takes a topic without wildcards");
+  if (mqtt.client_id.empty()) in.refuse("client_id", "must not be empty: the broker keeps our rows under it");
+  if (!mqtt.password_file.empty() && mqtt.username.empty()) in.refuse("password_file", "needs a username");
+  if (!mqtt.tls && !(mqtt.ca_file + mqtt.certificate_file + mqtt.key_file).empty())
+    in.refuse("tls", "must be true where certificates are given");
+  if (mqtt.certificate_file.empty() != mqtt.key_file.empty())
+    in.refuse("certificate_file", "certificate_file and key_file belong together");
+  outside.refuse(in.verdict());
+  return mqtt;
+}
+
+void read_source(TableReader& in, StreamConfig& stream) {
+  in.take("topic", stream.topic);
+  in.take("socket", stream.socket);
+  in.take("socket_public", stream.public_socket);
+  in.take("stdin", stream.standard_input);
+  in.take("replay", stream.replay);
+  const int sources = static_cast<int>(!stream.topic.empty()) + static_cast<int>(!stream.socket.empty()) +
+                      static_cast<int>(stream.standard_input) + static_cast<int>(!stream.replay.empty());
+  if (sources != 1) in.refuse("name", "a stream has one source: topic, socket, stdin or replay");
+  if (stream.socket.empty()) return;
+  const Outcome<SocketAddress> address = parse_address(stream.socket);
+  if (!address)
+    in.refuse("socket", address.refusal().text);
+  else if (!address.value().loopback && !stream.public_socket)
+    in.refuse("socket",
+              "can be reached from outside, and a line socket asks nobody who he is: listen on "
+              "127.0.0.1 or unix:PATH, or say socket_public = true");
+}
+
+void read_payload(TableReader& in, StreamConfig& stream) {
+  PayloadSettings& payload = stream.payload;
+  if (const auto format = in.take_word("format", {"json", "csv", "f64"}))
+    payload.format = static_cast<PayloadFormat>(*format);
+  in.take("columns", payload.columns);
+  std::string delimiter(1, payload.delimiter);
+  in.take("delimiter", delimiter);
+  payload.delimiter = delimiter.empty() ? '\0' : delimiter[0];
+  if (delimiter.size() != 1) in.refuse("delimiter", "takes one character");
+  in.take("response", payload.response);
+  in.take("sensor", payload.sensor);
+  in.take("epoch", payload.epoch);
+  in.take("sequence", payload.sequence);
+  in.take("time", payload.time);
+  in.take("weight", payload.weight);
+  if (payload.format != PayloadFormat::json && payload.columns.empty())
+    in.refuse("format", "needs columns: what the numbers of a row are, in order");
+}
+
+void read_model(TableReader& in, StreamConfig& stream) {
+  std::string features;
+  in.take("features", features);
+  const std::vector<std::string>& columns = stream.payload.columns;
+  Outcome<FeatureMap> map =
+      columns.empty() ? FeatureMap::parse(features) : FeatureMap::parse(features, columns);
+  if (!map) {
+    in.refuse("features", features.empty() ? "is needed, such as \"1,t,t^2\"" : map.refusal().text);
+    return;
+  }
+  if (!columns.empty()) map = FeatureMap::parse(features);  // its columns are those that it uses
+  stream.payload.map = std::move(map).value();
+  const Outcome<PayloadParser> parser = PayloadParser::create(stream.payload);
+  if (!parser) in.refuse("columns", parser.refusal().text);
+  StateSettings& state = stream.estimator.state;
+  state.layout = {static_cast<int>(stream.payload.map.feature_count()),
+                  stream.payload.map.constant_feature()};
+  state.feature_map = stream.payload.map.text();
+  state.response = stream.payload.response;
+  stream.estimator.solve.feature_names = stream.payload.map.names();
+}
+
+void read_memory(TableReader& in, StreamConfig& stream) {
+  Memory& memory = stream.estimator.state.memory;
+  const toml::node* half_life = in.take_any("half_life");
+  std::uint64_t window = 0;
+  in.take_whole("window", window, 2, most_whole);
+  if (half_life != nullptr && window > 0) in.refuse("window", "and half_life do not go together");
+  if (window > 0) {
+    memory.kind = Memory::Kind::window_rows;
+    memory.length = static_cast<double>(window);
+    memory.panes = static_cast<int>(std::min<std::uint64_t>(window, 16));
+  }
+  if (half_life == nullptr) return;
+  const auto text = half_life->value_exact<std::string>();
+  const auto rows = half_life->value_exact<std::int64_t>();
+  const std::optional<double> seconds = text ? seconds_of(*text) : std::nullopt;
+  memory.kind = seconds ? Memory::Kind::half_life_seconds : Memory::Kind::half_life_rows;
+  memory.length = seconds ? *seconds : static_cast<double>(rows.value_or(0));
+  if (!(memory.length > 0.0)) in.refuse("half_life", "takes rows, such as 50000, or a time, such as \"10m\"");
+}
+
+void read_solve(TableReader& in, StreamConfig& stream) {
+  SolveSettings& solve = stream.estimator.solve;
+  if (const toml::node* k = in.take_any("k")) {
+    const auto count = k->value_exact<std::int64_t>();
+    const bool automatic = k->value_exact<std::string>() == "auto";
+    if (!automatic && !(count && *count >= 1 && *count <= 32))
+      in.refuse("k", "takes a whole number from 1 to 32, or \"auto\"");
+    solve.component_count = automatic ? 0 : static_cast<std::size_t>(count.value_or(2));
+  }
+  in.take_whole("largest_k", solve.largest_component_count, 1, 32);
+  if (const auto method = in.take_word("method", {"default", "paper", "em"}))
+    solve.method = static_cast<FitMethod>(*method);
+  if (const auto noise = in.take_word("noise", {"shared", "per-component"}))
+    solve.noise = *noise == 0 ? NoiseModel::shared : NoiseModel::per_component;
+  double variance = 0.0;
+  in.take_number("noise_variance", variance, 1e-300, 1e300);
+  if (variance > 0.0) {
+    if (solve.noise == NoiseModel::per_component)
+      in.refuse("noise_variance", "and noise = \"per-component\" contradict each other");
+    solve.noise = NoiseModel::known;
+    solve.noise_variance = variance;
+  }
+  in.take("guard", solve.guard);
+  in.take_whole("seed", solve.seed, 0, most_whole);
+  stream.estimator.state.seed = solve.seed;
+}
+
+void read_limits(TableReader& in, StreamConfig& stream) {
+  in.take_seconds("refit_interval", stream.refit.interval, 0.0, longest);
+  in.take_whole("refit_rows", stream.refit.rows, 0, most_whole);
+  in.take("refit_on_drift", stream.refit.on_drift);
+  stream.estimator.every = stream.refit.rows;
+  in.take_seconds("snapshot_interval", stream.snapshot_interval, 0.1, longest);
+  std::uint64_t journal = stream.journal_limit >> 20;
+  in.take_whole("journal_mib", journal, 1, 1 << 20);
+  stream.journal_limit = journal << 20;
+  in.take_whole("sample_rows", stream.estimator.state.reservoir_rows, 1, 10'000'000);
+  std::uint64_t memory = 1024;
+  in.take_whole("memory_mib", memory, 1, 1 << 24);
+  stream.estimator.state.memory_budget = memory << 20;
+}
+
+std::string text_of(const toml::table& table) {
+  std::ostringstream text;
+  text << table;
+  return text.str();
+}
+
+bool is_name(const std::string& name) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  return !name.empty() && name.size() <= 64 && std::ranges::all_of(name, fits);
+}
+
+StreamConfig read_stream(const toml::table& table, TableReader& outside, const std::string& path) {
+  TableReader in(table, path, "[[stream]]");
+  StreamConfig stream;
+  stream.text = text_of(table);
+  in.take("name", stream.name);
+  if (!is_name(stream.name)) in.refuse("name", "is needed: 1 to 64 letters, digits, - and _");
+  read_source(in, stream);
+  read_payload(in, stream);
+  read_model(in, stream);
+  read_memory(in, stream);
+  read_solve(in, stream);
+  read_limits(in, stream);
+  Verdict verdict = in.verdict();
+  if (verdict) {
+    const Verdict solvable = check(stream.estimator.solve, stream.payload.map.feature_count());
+    const Outcome<std::uint64_t> bytes = bytes_needed(stream.estimator.state);
+    if (!solvable) in.refuse("k", solvable.refusal().text);
+    if (!bytes) in.refuse("features", bytes.refusal().text);
+    verdict = in.verdict();
+  }
+  outside.refuse(verdict);
+  return stream;
+}
+
+/// Whether some topic matches both filters.
+bool filters_overlap(const std::string& one, const std::string& two) {
+  std::istringstream left(one);
+  std::istringstream right(two);
+  std::string a;
+  std::string b;
+  for (;;) {
+    const bool more_left = static_cast<bool>(std::getline(left, a, '/'));
+    const bool more_right = static_cast<bool>(std::getline(right, b, '/'));
+    if ((more_left && a == "#") || (more_right && b == "#")) return true;
+    if (!more_left || !more_right) return more_left == more_right;
+    if (a != b && a != "+" && b != "+") return false;
+  }
+}
+
+/// What two streams must not share.
+void check_together(TableReader& in, const Config& config) {
+  std::set<std::string> names;
+  std::vector<std::string> topics;
+  int standard_inputs = 0;
+  for (const StreamConfig& stream : config.streams) {
+    if (!names.insert(stream.name).second)
+      in.refuse("stream", fmt::format("two streams are called '{}'", stream.name));
+    standard_inputs += static_cast<int>(stream.standard_input);
+    if (stream.topic.empty()) continue;
+    for (const std::string& other : topics) {
+      if (other == stream.topic || !filters_overlap(other, stream.topic)) continue;
+      in.refuse("stream",
+                fmt::format("the topic filters '{}' and '{}' overlap, so a broker may send a message "
+                            "twice: make them equal, or apart",
+                            other, stream.topic));
+    }
+    topics.push_back(stream.topic);
+    if (filters_overlap(stream.topic, config.mqtt.prefix + "/#"))
+      in.refuse("stream",
+                fmt::format("the topic filter '{}' also matches what the daemon publishes under '{}'",
+                            stream.topic, config.mqtt.prefix));
+  }
+  if (standard_inputs > 1) in.refuse("stream", "only one stream can read stdin");
+  if (!topics.empty() && !config.mqtt.enabled) in.refuse("stream", "a topic needs an [mqtt] table");
+  if (config.streams.empty()) in.refuse("stream", "there is none: write at least one [[stream]]");
+}
+
+}  // namespace
+
+Outcome<Config> parse_config(const std::string& text, const std::string& path) {
+  toml::table root;
+  try {
+    root = toml::parse(text, path);
+  } catch (const toml::parse_error& error) {
+    return Refusal{Reason::bad_settings,
+                   fmt::format("{}:{}: {}", path, error.source().begin.line, error.description())};
+  }
+  TableReader in(root, path, "the configuration");
+  Config config;
+  config.path = path;
+  config.http.emplace();
+  in.take("state_folder", config.state_folder);
+  if (config.state_folder.empty()) in.refuse("state_folder", "must not be empty");
+  if (const toml::table* log = in.take_table("log")) config.log = read_log(*log, in, path);
+  if (const toml::table* http = in.take_table("http")) {
+    config.http = read_http(*http, in, path);
+    config.http_text = text_of(*http);
+  }
+  if (const toml::table* mqtt = in.take_table("mqtt")) config.mqtt = read_mqtt(*mqtt, in, path);
+  for (const toml::table* stream : in.take_tables("stream"))
+    config.streams.push_back(read_stream(*stream, in, path));
+  check_together(in, config);
+  if (const Verdict verdict = in.verdict(); !verdict) return verdict.refusal();
+  return config;
+}
+
+Outcome<Config> load_config(const std::string& path) {
+  const Outcome<Bytes> bytes = read_file(path, 1 << 20);
+  if (!bytes) return bytes.refusal();
+  const auto* begin = reinterpret_cast<const char*>(bytes.value().data());
+  return parse_config({begin, bytes.value().size()}, path);
+}
+
+}  // namespace mixstream

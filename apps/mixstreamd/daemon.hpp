@@ -1,0 +1,98 @@
+// The daemon: streams, their sources, the threads that solve and keep, and what is published.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "sources/mqtt.hpp"
+#include "sources/source.hpp"
+#include "stream/stream.hpp"
+#include "ticker.hpp"
+#include "view.hpp"
+#include "web/server.hpp"
+
+namespace mixstream {
+
+/// start, tick, reload and stop: one thread, the main one. The view: any.
+class Daemon final : public DaemonView {
+ public:
+  /// Opens every stream's state, then the HTTP server, then the sources.
+  static Outcome<std::unique_ptr<Daemon>> start(Config config);
+  ~Daemon() override;
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  /// A few times a second: alarms, what is published, the broker, the watchdog.
+  void tick();
+  /// Puts a configuration that has been read and checked into force: streams that it does not change go on as
+  /// they are. When it refuses, the old one is in force.
+  Verdict reload(Config config);
+  void note_failed_reload();
+  bool is_broken() const noexcept { return broken_; }  ///< a reload could not even go back: end
+  void refit_all();
+  /// Stops the sources, solves what is due, saves everything. False: something could not be saved, or a
+  /// thread hangs; then leave by _Exit.
+  bool stop();
+  /// Every source has ended and all its rows are solved: there is nothing left to do.
+  bool is_done() const;
+  std::string url() const;  ///< of the page; empty without HTTP
+
+  DaemonFigures figures() const override;
+  std::vector<std::shared_ptr<const StreamView>> streams() const override;
+  std::shared_ptr<const StreamView> find(const std::string& name) const override;
+  Verdict request_refit(const std::string& name) override;
+  Health health() const override;
+  Health ready() const override;
+
+ private:
+  using Streams = std::vector<std::shared_ptr<Stream>>;
+  using Clock = std::chrono::steady_clock;
+
+  explicit Daemon(Config config);
+  Verdict open_streams(const Config& config, Streams kept);
+  Verdict begin();
+  void rest();
+  Verdict put_in_force(Config config, const Streams& kept);
+  Verdict begin_sources();
+  Verdict begin_source(const std::shared_ptr<Stream>& stream);
+  bool end_sources();
+  void begin_workers();
+  bool end_workers(std::chrono::milliseconds patience);
+  bool snapshot_all();
+  Streams all() const;
+  void solve_due();
+  void keep_due();
+  void publish(bool again);
+  void publish_status();
+  void notify(Clock::time_point now);
+  SourceState source_state(std::size_t stream) const;
+
+  Config config_;
+  const WallTime started_ = std::chrono::system_clock::now();
+
+  mutable std::mutex mutex_;  // the list of streams and the reload's figures; held shortly
+  Streams streams_;
+  bool last_reload_ok_ = true;
+  std::optional<WallTime> last_reload_;
+
+  std::unique_ptr<MqttClient> mqtt_;
+  std::vector<std::unique_ptr<Source>> sources_;  // one for each stream; null where it is MQTT
+  std::atomic<bool> connected_anew_{false};
+  std::atomic<bool> session_lost_{false};
+  std::atomic<bool> ready_{false};
+  std::unique_ptr<Ticker> solver_;
+  std::unique_ptr<Ticker> keeper_;
+  std::atomic<bool> stuck_{false};
+  bool broken_ = false;
+  Clock::time_point last_watchdog_{};
+  Clock::time_point last_status_{};
+  std::unique_ptr<WebServer> web_;  // last: it asks the view
+};
+
+}  // namespace mixstream

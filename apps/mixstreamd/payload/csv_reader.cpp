@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "input/fields.hpp"
+#include "input/number.hpp"
+#include "input/text.hpp"
+#include "payload/reader.hpp"
+
+namespace mixstream {
+namespace {
+
+static_assert(PaddedBytes::padding > plain_reach + 1);
+
+class CsvPayloadReader final : public PayloadReader {
+ public:
+  CsvPayloadReader(const PayloadSettings& settings, const RowBuilder& rows)
+      : uses_(uses_of(settings.columns, rows)), delimiter_(settings.delimiter) {}
+
+  void read(std::string_view payload, RowBuilder& rows) override {
+    const std::string_view text = bytes_.hold(payload, '\n');
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at < end) {
+      const char* const newline = static_cast<const char*>(std::memchr(at, '\n', end + 1 - at));
+      at = is_blank(at, newline) ? newline + 1 : read_row(at, newline, end + 1, rows);
+    }
+  }
+
+ private:
+  const char* read_row(const char* at, const char* newline, const char* end, RowBuilder& rows) {
+    const std::string_view line(at, newline);
+    if (line.find('\0') != std::string_view::npos) {
+      rows.refuse_row(PayloadFault::binary, line);
+      return newline + 1;
+    }
+    const char* next = newline + 1;
+    if (cut_row(at, end, delimiter_, fields_, next) != Cut::row) {
+      rows.refuse_row(PayloadFault::open_quote, line);
+      return newline + 1;
+    }
+    if (fields_.size() != uses_.size()) {
+      rows.refuse_row(PayloadFault::ragged, line);
+      return next;
+    }
+    rows.begin_row();
+    for (std::size_t i = 0; i < uses_.size(); ++i) take(fields_[i], uses_[i], rows);
+    rows.end_row();
+    return next;
+  }
+
+  static void take(const Field& field, const FieldUse& use, RowBuilder& rows) {
+    if (use.slot >= 0) rows.put(use.slot, parse_number(field.bytes), field.bytes);
+    if (!use.sensor) return;
+    if (!field.doubled) return rows.put_sensor(field.quoted ? field.bytes : without_blanks(field.bytes));
+    std::string name;
+    append_unquoted(field, name);
+    rows.put_sensor(std::move(name));
+  }
+
+  bool is_blank(const char* at, const char* newline) const noexcept {
+    return std::all_of(at, newline,
+                       [this](char c) { return (c == ' ' || c == '\t' || c == '\r') && c != delimiter_; });
+  }
+
+  std::vector<FieldUse> uses_;
+  char delimiter_;
+  PaddedBytes bytes_;
+  std::vector<Field> fields_;
+};
+
+}  // namespace
+
+std::unique_ptr<PayloadReader> make_csv_reader(const PayloadSettings& settings, const RowBuilder& rows) {
+  return std::make_unique<CsvPayloadReader>(settings, rows);
+}
+
+}  // namespace mixstream

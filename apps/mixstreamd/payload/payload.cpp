@@ -1,0 +1,133 @@
+#include "payload/payload.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "input/text.hpp"
+#include "payload/reader.hpp"
+
+namespace mixstream {
+namespace {
+
+std::string what(const PayloadRow& row) {
+  const std::string excerpt = joined({"\"", printable(row.excerpt.view()), "\""});
+  switch (row.fault) {
+    case PayloadFault::none:
+      return "sound";
+    case PayloadFault::ragged:
+      return "more or fewer numbers than columns";
+    case PayloadFault::not_a_number:
+      return joined({excerpt, " is not a number"});
+    case PayloadFault::missing_value:
+      return "missing value";
+    case PayloadFault::infinite:
+      return joined({excerpt, " is infinite or beyond the range of a double"});
+    case PayloadFault::binary:
+      return "a NUL byte: binary data in a text";
+    case PayloadFault::open_quote:
+      return joined({"a quoted field does not end properly; begins ", excerpt});
+    case PayloadFault::bad_json:
+      return joined({"neither an object nor an array of rows: ", excerpt});
+    case PayloadFault::missing_key:
+      return "there is no such field";
+    case PayloadFault::bad_sequence:
+      return "not a whole number from 0 to 2^53 - 1";
+    case PayloadFault::bad_sensor:
+      return joined({excerpt, " is not a name of at most ", std::to_string(longest_sensor), " bytes"});
+  }
+  return "refused";
+}
+
+Verdict check_columns(const PayloadSettings& settings, const RowBuilder& rows) {
+  const std::vector<std::string>& columns = settings.columns;
+  for (const std::string& column : columns) {
+    if (std::ranges::count(columns, column) > 1)
+      return Refusal{Reason::bad_settings, "the column '" + column + "' stands twice"};
+  }
+  if (settings.format == PayloadFormat::json && columns.empty()) return std::monostate{};
+  for (const std::string& name : rows.names()) {
+    const FieldUse use = rows.use_of(name);
+    if (use.slot < 0 || !rows.is_required(use.slot)) continue;
+    if (std::ranges::find(columns, name) == columns.end())
+      return Refusal{Reason::bad_settings,
+                     "the columns lack '" + name + "', which the features or the response need"};
+  }
+  return std::monostate{};
+}
+
+}  // namespace
+
+const char* name_of(PayloadFault fault) noexcept {
+  switch (fault) {
+    case PayloadFault::none:
+      return "none";
+    case PayloadFault::ragged:
+      return "ragged";
+    case PayloadFault::not_a_number:
+      return "not_a_number";
+    case PayloadFault::missing_value:
+      return "missing_value";
+    case PayloadFault::infinite:
+      return "infinite";
+    case PayloadFault::binary:
+      return "binary";
+    case PayloadFault::open_quote:
+      return "open_quote";
+    case PayloadFault::bad_json:
+      return "bad_json";
+    case PayloadFault::missing_key:
+      return "missing_key";
+    case PayloadFault::bad_sequence:
+      return "bad_sequence";
+    case PayloadFault::bad_sensor:
+      return "bad_sensor";
+  }
+  return "unknown";
+}
+
+std::string describe(const PayloadRow& refused) {
+  std::string text = joined({"row ", std::to_string(refused.index + 1), ": "});
+  if (!refused.column.empty()) text += joined({"field \"", printable(refused.column), "\": "});
+  return text + what(refused);
+}
+
+class PayloadParser::Work {
+ public:
+  explicit Work(const PayloadSettings& settings) : rows(settings) {
+    switch (settings.format) {
+      case PayloadFormat::json:
+        reader = make_json_reader(settings, rows);
+        break;
+      case PayloadFormat::csv:
+        reader = make_csv_reader(settings, rows);
+        break;
+      case PayloadFormat::f64:
+        reader = make_f64_reader(settings, rows);
+        break;
+    }
+  }
+
+  RowBuilder rows;
+  std::unique_ptr<PayloadReader> reader;
+};
+
+PayloadParser::PayloadParser(std::unique_ptr<Work> work) : work_(std::move(work)) {}
+PayloadParser::PayloadParser(PayloadParser&&) noexcept = default;
+PayloadParser& PayloadParser::operator=(PayloadParser&&) noexcept = default;
+PayloadParser::~PayloadParser() = default;
+
+Outcome<PayloadParser> PayloadParser::create(const PayloadSettings& settings) {
+  if (settings.map.feature_count() == 0 || settings.response.empty())
+    return Refusal{Reason::bad_settings, "rows need features and a response"};
+  auto work = std::make_unique<Work>(settings);
+  if (const Verdict verdict = check_columns(settings, work->rows); !verdict) return verdict.refusal();
+  return PayloadParser(std::move(work));
+}
+
+std::span<const PayloadRow> PayloadParser::parse(std::span<const std::byte> payload, double arrival) {
+  work_->rows.start(arrival);
+  work_->reader->read({reinterpret_cast<const char*>(payload.data()), payload.size()}, work_->rows);
+  return work_->rows.finish();
+}
+
+}  // namespace mixstream

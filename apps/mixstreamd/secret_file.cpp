@@ -1,0 +1,73 @@
+#include "secret_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace mixstream {
+namespace {
+
+constexpr std::size_t longest_secret = 4096;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
+
+Verdict check_open(const Descriptor& file, const std::string& path) {
+  struct stat status {};
+  if (file.number() < 0 || fstat(file.number(), &status) != 0) {
+    return Refusal{Reason::input_output,
+                   fmt::format("cannot read the secret in {}: {}", path, std::strerror(errno))};
+  }
+  if (!S_ISREG(status.st_mode))
+    return Refusal{Reason::bad_settings,
+                   fmt::format("{} is not a regular file: a secret must be in one", path)};
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return Refusal{Reason::bad_settings,
+                   fmt::format("{} can be read by others (mode {:04o}): run chmod 600 on it", path,
+                               static_cast<unsigned>(status.st_mode & 07777))};
+  }
+  return std::monostate{};
+}
+
+}  // namespace
+
+Verdict check_secret_file(const std::string& path) {
+  return check_open(Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path);
+}
+
+Outcome<std::string> read_secret_file(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (const Verdict verdict = check_open(file, path); !verdict) return verdict.refusal();
+  std::string secret(longest_secret + 1, '\0');
+  const ssize_t size = read(file.number(), secret.data(), secret.size());
+  if (size < 0) {
+    return Refusal{Reason::input_output,
+                   fmt::format("cannot read the secret in {}: {}", path, std::strerror(errno))};
+  }
+  secret.resize(static_cast<std::size_t>(size));
+  if (secret.size() > longest_secret) {
+    return Refusal{Reason::bad_settings,
+                   fmt::format("{} is longer than {} bytes: that is no secret", path, longest_secret)};
+  }
+  secret.erase(secret.find_last_not_of(" \t\r\n") + 1);
+  if (secret.empty())
+    return Refusal{Reason::bad_settings, fmt::format("{} is empty: put the secret into it", path)};
+  return secret;
+}
+
+}  // namespace mixstream

@@ -1,0 +1,154 @@
+#include "files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "../log.hpp"
+#include "wake.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::size_t chunk = 1 << 16;
+
+/// A file to read from an offset on.
+struct Reading {
+  int descriptor = -1;
+  std::string name;
+  std::uint64_t offset = 0;
+  bool closes = true;  // standard input is not ours to close
+};
+
+/// Reads one descriptor after the other in a thread of its own.
+class FileSource final : public Source {
+ public:
+  FileSource(std::vector<Reading> readings, const CutterSettings& cutting, std::string header, Take take)
+      : readings_(std::move(readings)),
+        cutting_(cutting),
+        header_(std::move(header)),
+        take_(std::move(take)),
+        thread_([this] { run(); }) {}
+
+  ~FileSource() override {
+    FileSource::stop();
+    for (const Reading& reading : readings_) {
+      if (reading.closes) ::close(reading.descriptor);
+    }
+  }
+
+  SourceState state() const override {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+
+  bool stop() override {
+    wake_.raise();
+    if (thread_.joinable()) thread_.join();
+    return true;
+  }
+
+ private:
+  void run() {
+    for (const Reading& reading : readings_) {
+      if (!read_all(reading)) return;
+    }
+    set_state({true, true, "all read"});
+  }
+
+  void set_state(SourceState state) {
+    const std::lock_guard lock(mutex_);
+    state_ = std::move(state);
+  }
+
+  /// Waits for bytes, or for the end of the daemon.
+  bool wait(int descriptor) const {
+    std::array<::pollfd, 2> entries{::pollfd{descriptor, POLLIN, 0}, wake_.poll_entry()};
+    while (::poll(entries.data(), entries.size(), -1) < 0 && errno == EINTR) {
+    }
+    return !wake_.raised();
+  }
+
+  bool read_all(const Reading& reading) {
+    Cutter cutter(cutting_, reading.offset);
+    const Cutter::Give give = [&](std::string_view piece, std::uint64_t end, bool too_long) {
+      if (!header_.empty() && end == piece.size()) drop_header(piece);
+      return take_({piece, reading.name, end, too_long});
+    };
+    std::array<char, chunk> bytes;  // filled by read
+    for (;;) {
+      if (!wait(reading.descriptor)) return false;
+      const ::ssize_t count = ::read(reading.descriptor, bytes.data(), bytes.size());
+      if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (count < 0) {
+        const std::string words = fmt::format("cannot read {}: {}", reading.name, std::strerror(errno));
+        log(LogLevel::error, words);
+        set_state({false, true, words});
+        return false;
+      }
+      if (count == 0) return cutter.finish(give);
+      if (!cutter.add({bytes.data(), static_cast<std::size_t>(count)}, give)) return false;
+    }
+  }
+
+  /// The first piece of a file may begin with the names of its columns.
+  void drop_header(std::string_view& piece) const {
+    const std::string_view line = piece.substr(0, piece.find_first_of("\r\n"));
+    if (line != header_) return;
+    piece.remove_prefix(std::min(piece.size(), piece.find('\n') + 1));
+  }
+
+  std::vector<Reading> readings_;
+  CutterSettings cutting_;
+  std::string header_;
+  Take take_;
+  Wake wake_;
+  mutable std::mutex mutex_;
+  SourceState state_;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace
+
+std::unique_ptr<Source> read_standard_input(const CutterSettings& cutting, Take take) {
+  return std::make_unique<FileSource>(std::vector<Reading>{{STDIN_FILENO, "stdin", 0, false}}, cutting, "",
+                                      std::move(take));
+}
+
+Outcome<std::unique_ptr<Source>> replay_files(const ReplaySettings& settings, Take take) {
+  std::vector<Reading> readings;
+  const auto refuse = [&](const std::string& file, const std::string& what) {
+    for (const Reading& reading : readings) ::close(reading.descriptor);
+    return Refusal{Reason::input_output, fmt::format("cannot replay {}: {}", file, what)};
+  };
+  for (const std::string& file : settings.files) {
+    const std::uint64_t taken = settings.taken(file);
+    const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return refuse(file, std::strerror(errno));
+    readings.push_back({descriptor, file, taken});
+    struct ::stat status {};
+    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
+      return refuse(file, "it is no plain file");
+    if (static_cast<std::uint64_t>(status.st_size) < taken) {
+      return refuse(
+          file, fmt::format("{} bytes of it were taken before, and now it has {}: it is another file", taken,
+                            status.st_size));
+    }
+    if (::lseek(descriptor, static_cast<::off_t>(taken), SEEK_SET) < 0)
+      return refuse(file, std::strerror(errno));
+  }
+  return std::unique_ptr<Source>(
+      std::make_unique<FileSource>(std::move(readings), settings.cutting, settings.header, std::move(take)));
+}
+
+}  // namespace mixstream

@@ -1,0 +1,196 @@
+#include "line_socket.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "../log.hpp"
+#include "wake.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::chrono::seconds longest_drain{3};
+
+struct Connection {
+  int descriptor;
+  Cutter cutter;
+};
+
+class LineSocket final : public Source {
+ public:
+  LineSocket(int listener, std::string path, std::string words, const LineSocketSettings& settings, Take take)
+      : listener_(listener),
+        path_(std::move(path)),
+        words_(std::move(words)),
+        settings_(settings),
+        take_(std::move(take)),
+        thread_([this] { run(); }) {}
+
+  ~LineSocket() override {
+    LineSocket::stop();
+    ::close(listener_);
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+
+  SourceState state() const override { return {true, false, words_}; }
+
+  bool stop() override {
+    wake_.raise();
+    if (thread_.joinable()) thread_.join();
+    return true;
+  }
+
+ private:
+  void run() {
+    while (!wake_.raised() && serve(-1)) {
+    }
+    const auto until = std::chrono::steady_clock::now() + longest_drain;
+    while (!refused_ && std::chrono::steady_clock::now() < until && serve(0)) {
+    }
+    for (const Connection& connection : connections_) ::close(connection.descriptor);
+    connections_.clear();
+  }
+
+  /// Waits so long, then takes what came. False when nothing did, or the daemon could not keep it.
+  bool serve(int milliseconds) {
+    std::vector<::pollfd> entries{wake_.poll_entry(), {listener_, POLLIN, 0}};
+    for (const Connection& connection : connections_) entries.push_back({connection.descriptor, POLLIN, 0});
+    if (milliseconds == 0) entries[0].fd = entries[1].fd = -1;  // draining: nobody new
+    const int ready = ::poll(entries.data(), entries.size(), milliseconds);
+    if (ready <= 0) return ready < 0 && errno == EINTR;
+    for (std::size_t i = entries.size(); i-- > 2;) {
+      if (entries[i].revents == 0 || read_from(connections_[i - 2])) continue;
+      ::close(connections_[i - 2].descriptor);
+      connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 2));
+    }
+    if (entries[1].revents != 0) accept_one();
+    return !refused_;
+  }
+
+  void accept_one() {
+    const int descriptor = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (descriptor < 0) return;
+    if (connections_.size() < settings_.most_connections) {
+      connections_.push_back({descriptor, Cutter(settings_.cutting)});
+      return;
+    }
+    log(LogLevel::warning,
+        fmt::format("{}: a connection beyond the {} allowed was closed", words_, settings_.most_connections));
+    ::close(descriptor);
+  }
+
+  /// False: this connection is over.
+  bool read_from(Connection& connection) {
+    const Cutter::Give give = [&](std::string_view piece, std::uint64_t, bool too_long) {
+      refused_ = !take_({piece, "", 0, too_long});
+      return !refused_;
+    };
+    const ::ssize_t count = ::read(connection.descriptor, bytes_.data(), bytes_.size());
+    if (count < 0) return errno == EAGAIN || errno == EINTR;
+    if (count == 0) {
+      connection.cutter.finish(give);
+      return false;
+    }
+    return connection.cutter.add({bytes_.data(), static_cast<std::size_t>(count)}, give);
+  }
+
+  int listener_;
+  std::string path_;
+  std::string words_;
+  LineSocketSettings settings_;
+  Take take_;
+  Wake wake_;
+  std::vector<Connection> connections_;
+  std::array<char, 1 << 16> bytes_{};
+  bool refused_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+Refusal refuse(const std::string& where) {
+  return {Reason::input_output, fmt::format("cannot listen on {}: {}", where, std::strerror(errno))};
+}
+
+/// A socket file that nobody listens on any more is in the way; anything else is not ours to remove.
+void remove_stale(const ::sockaddr_un& address) {
+  struct ::stat status {};
+  if (::lstat(address.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) return;
+  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const bool dead = ::connect(probe, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) != 0 &&
+                    errno == ECONNREFUSED;
+  ::close(probe);
+  if (dead) ::unlink(address.sun_path);
+}
+
+Outcome<int> listen_on_path(const std::string& path) {
+  ::sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
+  remove_stale(address);
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener < 0) return refuse(path);
+  const bool bound = ::bind(listener, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 &&
+                     ::chmod(path.c_str(), 0660) == 0 && ::listen(listener, 64) == 0;
+  if (bound) return listener;
+  Refusal refusal = refuse(path);
+  ::close(listener);
+  return refusal;
+}
+
+Outcome<int> listen_on_port(const SocketAddress& address, const std::string& where) {
+  ::addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  ::addrinfo* found = nullptr;
+  const std::string port = std::to_string(address.port);
+  if (const int error = ::getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found); error != 0)
+    return Refusal{Reason::input_output,
+                   fmt::format("cannot listen on {}: {}", where, ::gai_strerror(error))};
+  const int listener = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int on = 1;
+  const bool bound = listener >= 0 && ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                     ::bind(listener, found->ai_addr, found->ai_addrlen) == 0 && ::listen(listener, 64) == 0;
+  ::freeaddrinfo(found);
+  if (bound) return listener;
+  Refusal refusal = refuse(where);
+  if (listener >= 0) ::close(listener);
+  return refusal;
+}
+
+std::uint16_t port_of(int listener) {
+  ::sockaddr_storage address{};
+  ::socklen_t size = sizeof address;
+  if (::getsockname(listener, reinterpret_cast<::sockaddr*>(&address), &size) != 0) return 0;
+  if (address.ss_family == AF_INET6) return ntohs(reinterpret_cast<const ::sockaddr_in6&>(address).sin6_port);
+  return ntohs(reinterpret_cast<const ::sockaddr_in&>(address).sin_port);
+}
+
+}  // namespace
+
+Outcome<std::unique_ptr<Source>> listen_for_lines(const LineSocketSettings& settings, Take take) {
+  const SocketAddress& address = settings.address;
+  std::string words = address.path.empty() ? fmt::format("socket {}:{}", address.host, address.port)
+                                           : fmt::format("socket {}", address.path);
+  const Outcome<int> listener =
+      address.path.empty() ? listen_on_port(address, words) : listen_on_path(address.path);
+  if (!listener) return listener.refusal();
+  if (address.path.empty()) words = fmt::format("socket {}:{}", address.host, port_of(listener.value()));
+  return std::unique_ptr<Source>(
+      std::make_unique<LineSocket>(listener.value(), address.path, words, settings, std::move(take)));
+}
+
+}  // namespace mixstream

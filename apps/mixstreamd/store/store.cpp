@@ -1,0 +1,146 @@
+#include "store/store.hpp"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "mixstream/moments/state_file.hpp"
+#include "store/recovery.hpp"
+
+namespace mixstream {
+namespace {
+
+std::uint64_t random_identity() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) | device();
+}
+
+/// What a crash left of files that were never finished.
+void remove_temporary_files(const std::string& folder) {
+  const Outcome<std::vector<std::string>> names = names_in(folder);
+  if (!names) return;
+  for (const std::string& name : names.value()) {
+    if (name.ends_with(".tmp")) static_cast<void>(remove_file(folder + "/" + name));
+  }
+}
+
+}  // namespace
+
+Outcome<std::unique_ptr<Store>> Store::open(StoreSettings settings) {
+  if (const Verdict verdict = make_folder(settings.folder); !verdict) return verdict.refusal();
+  const std::string lock_path = settings.folder + "/lock";
+  Outcome<Descriptor> lock = lock_file(lock_path);
+  if (!lock) return lock.refusal();
+  const Outcome<std::string> note = read_note(lock.value(), lock_path);
+  if (!note) return note.refusal();
+  Outcome<Recovery> recovery = recover(settings, note.value());
+  if (!recovery) return recovery.refusal();
+  remove_temporary_files(settings.folder);
+  auto& [recovered, segments, generations, is_new] = recovery.value();
+  const std::uint64_t identity = is_new ? random_identity() : segments.back().header.identity;
+  std::unique_ptr<Store> store(new Store(std::move(settings), std::move(lock).value(), std::move(recovered),
+                                         identity, std::move(segments), std::move(generations)));
+  if (const Verdict verdict = store->journal_.prepare(); verdict) {
+    store->note_segment();
+  } else {
+    store->append_trouble_ = verdict.refusal().text;
+  }
+  return store;
+}
+
+Store::Store(StoreSettings settings, Descriptor lock, Recovered recovered, std::uint64_t identity,
+             std::vector<Segment> segments, std::vector<std::uint64_t> generations)
+    : settings_(std::move(settings)),
+      lock_(std::move(lock)),
+      recovered_(std::move(recovered)),
+      journal_({settings_.folder, settings_.configuration, settings_.segment_bytes, settings_.record_bytes},
+               identity, std::move(segments)),
+      generations_(std::move(generations)) {}
+
+/// From now on a folder without this segment is a loss, not a beginning. Only once the segment is on the
+/// disk; where the note cannot be written the stream is no worse off, and the next segment tries again.
+void Store::note_segment() {
+  const std::optional<std::uint64_t> segment = journal_.open_segment();
+  if (!segment || segment == noted_segment_) return;
+  noted_segment_ = segment;
+  static_cast<void>(write_note(lock_, numbered_name("journal", *segment) + "\n", settings_.folder + "/lock"));
+}
+
+Verdict Store::replay(const std::function<Verdict(const Record&)>& take) const {
+  return journal_.replay(recovered_.replay_from, take);
+}
+
+template <class Content>
+Outcome<std::uint64_t> Store::append_any(const Content& content) {
+  Outcome<std::uint64_t> number = journal_.append(content);
+  if (number) note_segment();
+  const std::lock_guard lock(mutex_);
+  if (number) {
+    ++figures_.appended;
+    append_trouble_.clear();
+  } else if (number.refusal().reason != Reason::too_large) {
+    ++figures_.refused;
+    append_trouble_ = number.refusal().text;
+  }
+  return number;
+}
+
+Outcome<std::uint64_t> Store::append(const Message& message) {
+  return append_any(message);
+}
+Outcome<std::uint64_t> Store::append(const Feedback& feedback) {
+  return append_any(feedback);
+}
+Outcome<std::uint64_t> Store::append(const Rejection& rejection) {
+  return append_any(rejection);
+}
+
+PendingSnapshot Store::begin_snapshot(std::vector<Section> sections) {
+  journal_.rotate();
+  return {journal_.next_record(), std::move(sections)};
+}
+
+Verdict Store::write_snapshot(const PendingSnapshot& pending) {
+  const std::string path = settings_.folder + "/" + numbered_name(snapshot_kind, pending.covers);
+  const Verdict verdict = write_file(path, encode({journal_.identity(), pending.covers, pending.sections}));
+  {
+    const std::lock_guard lock(mutex_);
+    ++(verdict ? figures_.snapshots : figures_.snapshots_failed);
+    snapshot_trouble_ = verdict ? "" : verdict.refusal().text;
+  }
+  if (!verdict) return verdict;
+  if (generations_.empty() || generations_.front() != pending.covers)
+    generations_.insert(generations_.begin(), pending.covers);
+  if (generations_.size() > 2) generations_.pop_back();
+  remove_what_is_not_needed();
+  return verdict;
+}
+
+/// What cannot be removed now is removed after the next snapshot.
+void Store::remove_what_is_not_needed() {
+  if (generations_.size() < 2) return;  // until then record 0 is the older generation
+  const Outcome<std::vector<std::string>> names = names_in(settings_.folder);
+  if (!names) return;
+  for (const std::string& name : names.value()) {
+    const std::optional<std::uint64_t> number = number_in(name, snapshot_kind);
+    if (number && std::ranges::find(generations_, *number) == generations_.end())
+      static_cast<void>(remove_file(settings_.folder + "/" + name));
+  }
+  static_cast<void>(journal_.remove_before(generations_.back()));
+}
+
+StoreHealth Store::health() const {
+  const std::lock_guard lock(mutex_);
+  if (!append_trouble_.empty()) return {false, append_trouble_};
+  return {snapshot_trouble_.empty(), snapshot_trouble_};
+}
+
+StoreFigures Store::figures() const {
+  const std::lock_guard lock(mutex_);
+  StoreFigures figures = figures_;
+  figures.journal_bytes = journal_.bytes();
+  figures.segments = journal_.segment_count();
+  return figures;
+}
+
+}  // namespace mixstream

@@ -1,0 +1,174 @@
+#include "store/stream_state.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "mixstream/moments/sections.hpp"
+
+namespace mixstream {
+namespace {
+
+Refusal damaged(const std::string& what) {
+  return {Reason::bad_snapshot, "the snapshot is damaged: " + what};
+}
+
+Refusal impossible(const Record& record, const std::string& what) {
+  return {Reason::bad_snapshot, "record " + std::to_string(record.number) + " of the journal " + what};
+}
+
+std::array<std::uint64_t FoldCounts::*, 8> all_counts() {
+  return {
+      &FoldCounts::messages, &FoldCounts::rows,       &FoldCounts::folded,    &FoldCounts::duplicate,
+      &FoldCounts::refused,  &FoldCounts::unnumbered, &FoldCounts::feedbacks, &FoldCounts::feedbacks_refused};
+}
+
+const Section* find(std::span<const Section> sections, std::uint32_t type) {
+  const auto found = std::ranges::find(sections, type, &Section::type);
+  return found == sections.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+StreamState::StreamState(Estimator estimator, PayloadParser parser, std::size_t most_sensors)
+    : estimator_(std::move(estimator)), parser_(std::move(parser)), sensors_(most_sensors) {}
+
+Outcome<StreamState> StreamState::create(const StreamStateSettings& settings) {
+  Outcome<PayloadParser> parser = PayloadParser::create(settings.payload);
+  if (!parser) return parser.refusal();
+  Outcome<Estimator> estimator = Estimator::create(settings.estimator);
+  if (!estimator) return estimator.refusal();
+  return StreamState(std::move(estimator).value(), std::move(parser).value(), settings.most_sensors);
+}
+
+Outcome<StreamState> StreamState::restore(std::span<const Section> sections,
+                                          const StreamStateSettings& settings) {
+  const Section* const estimator_bytes = find(sections, estimator_part);
+  const Section* const sensors_bytes = find(sections, sensors_part);
+  const Section* const counts_bytes = find(sections, counts_part);
+  if (estimator_bytes == nullptr || sensors_bytes == nullptr || counts_bytes == nullptr)
+    return damaged("a section is missing");
+  Outcome<PayloadParser> parser = PayloadParser::create(settings.payload);
+  if (!parser) return parser.refusal();
+  Outcome<Estimator> estimator = Estimator::decode(estimator_bytes->bytes, settings.estimator);
+  if (!estimator) return estimator.refusal();
+  Outcome<Deduplication> sensors = Deduplication::decode(sensors_bytes->bytes, settings.most_sensors);
+  if (!sensors) return sensors.refusal();
+  StreamState state(std::move(estimator).value(), std::move(parser).value(), settings.most_sensors);
+  state.sensors_ = std::move(sensors).value();
+  if (const Verdict verdict = state.read_counts(counts_bytes->bytes); !verdict) return verdict.refusal();
+  return state;
+}
+
+Verdict StreamState::read_counts(std::span<const std::byte> bytes) {
+  ByteReader in(bytes);
+  for (const auto count : all_counts()) counts_.*count = in.take<std::uint64_t>();
+  const bool sound = in.ok() && in.at_end() &&
+                     counts_.rows == counts_.folded + counts_.duplicate + counts_.refused &&
+                     counts_.folded == estimator_.state().row_count();
+  if (!sound) return damaged("its counts do not add up");
+  return std::monostate{};
+}
+
+std::vector<Section> StreamState::sections() const {
+  ByteWriter counts;
+  for (const auto count : all_counts()) counts.put(counts_.*count);
+  return {{estimator_part, estimator_.encode()},
+          {sensors_part, sensors_.encode()},
+          {counts_part, std::move(counts).take()}};
+}
+
+Verdict StreamState::apply(const Record& record) {
+  if (const std::optional<Message> message = message_in(record)) {
+    apply(*message);
+    return std::monostate{};
+  }
+  if (const std::optional<Feedback> feedback = feedback_in(record)) {
+    if (const Verdict verdict = apply(*feedback); !verdict)
+      return impossible(record, "does not fit the state: " + verdict.refusal().text);
+    return std::monostate{};
+  }
+  if (const std::optional<Rejection> rejection = rejection_in(record)) {
+    apply(*rejection);
+    return std::monostate{};
+  }
+  return impossible(record, "is of no known kind, or damaged");
+}
+
+MessageEffect StreamState::apply(const Message& message) {
+  MessageEffect effect;
+  ++counts_.messages;
+  for (const PayloadRow& row : parser_.parse(message.payload, message.arrival)) {
+    ++counts_.rows;
+    switch (fold(row, message.source)) {
+      case Fate::folded:
+        ++effect.folded;
+        break;
+      case Fate::duplicate:
+        ++effect.duplicate;
+        break;
+      case Fate::refused:
+        ++effect.refused;
+        if (effect.first_refusal.empty() && row.fault != PayloadFault::none)
+          effect.first_refusal = describe(row);
+        break;
+    }
+  }
+  counts_.folded += effect.folded;
+  counts_.duplicate += effect.duplicate;
+  counts_.refused += effect.refused;
+  return effect;
+}
+
+/// A refused row with a sequence number is remembered as well: it must leave no gap, and when it comes again
+/// it is a duplicate.
+StreamState::Fate StreamState::fold(const PayloadRow& row, std::string_view source) {
+  if (row.numbered) {
+    const std::string_view sensor = row.sensor.empty() ? source : row.sensor;
+    const SequenceVerdict verdict = sensors_.take(sensor, row.epoch, row.sequence);
+    if (verdict == SequenceVerdict::duplicate) return Fate::duplicate;
+    if (verdict != SequenceVerdict::fresh) {
+      estimator_.count_refused(name_of(verdict));
+      return Fate::refused;
+    }
+  }
+  if (row.fault != PayloadFault::none) {
+    estimator_.count_refused(name_of(row.fault));
+    return Fate::refused;
+  }
+  if (estimator_.absorb(row.row) != RowVerdict::accepted) return Fate::refused;
+  if (!row.numbered) ++counts_.unnumbered;
+  return Fate::folded;
+}
+
+void StreamState::apply(const Rejection& rejection) {
+  ++counts_.messages;
+  ++counts_.rows;
+  ++counts_.refused;
+  estimator_.count_refused(rejection.reason);
+}
+
+Verdict StreamState::apply(const Feedback& feedback) {
+  if (feedback.row != estimator_.state().row_count())
+    return Refusal{Reason::bad_snapshot, "feedback for row " + std::to_string(feedback.row) +
+                                             ", but the state is at row " +
+                                             std::to_string(estimator_.state().row_count())};
+  const Outcome<FitFeedback> decoded = FitFeedback::decode(feedback.bytes);
+  if (!decoded) return decoded.refusal();
+  ++(estimator_.take(decoded.value()) ? counts_.feedbacks : counts_.feedbacks_refused);
+  return std::monostate{};
+}
+
+std::uint64_t fingerprint(const StreamStateSettings& settings) {
+  const PayloadSettings& payload = settings.payload;
+  ByteWriter out;
+  out.put(static_cast<std::uint32_t>(payload.format));
+  out.put(static_cast<std::uint32_t>(static_cast<unsigned char>(payload.delimiter)));
+  for (const std::string& text : {payload.map.text(), payload.response, payload.sensor, payload.epoch,
+                                  payload.sequence, payload.time, payload.weight}) {
+    out.put_text(text);
+  }
+  for (const std::string& column : payload.columns) out.put_text(column);
+  return checksum(out.written());
+}
+
+}  // namespace mixstream

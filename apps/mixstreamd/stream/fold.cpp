@@ -1,0 +1,143 @@
+#include "fold.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace mixstream {
+namespace {
+
+constexpr std::uint32_t taken_part = first_guest_type;
+
+std::string words_of(const Memory& memory) {
+  switch (memory.kind) {
+    case Memory::Kind::everything:
+      return "everything";
+    case Memory::Kind::half_life_rows:
+      return fmt::format("half-life of {} rows", memory.length);
+    case Memory::Kind::half_life_seconds:
+      return fmt::format("half-life of {} s", memory.length);
+    case Memory::Kind::window_rows:
+      return fmt::format("window of {} rows", memory.length);
+  }
+  return "";
+}
+
+/// Whether the state is of the model that the configuration asks for.
+Verdict compare(const StateSettings& state, const StateSettings& wanted) {
+  const auto differs = [](const std::string& what, const auto& has, const auto& wants) -> Verdict {
+    return Refusal{
+        Reason::bad_settings,
+        fmt::format("its state has {} {}, the configuration says {}: give the stream another name, or "
+                    "move its state folder away to begin anew",
+                    what, has, wants)};
+  };
+  if (state.feature_map != wanted.feature_map)
+    return differs("features", state.feature_map, wanted.feature_map);
+  if (state.response != wanted.response) return differs("response", state.response, wanted.response);
+  if (!(state.memory == wanted.memory))
+    return differs("memory", words_of(state.memory), words_of(wanted.memory));
+  if (state.reservoir_rows != wanted.reservoir_rows)
+    return differs("sample_rows", state.reservoir_rows, wanted.reservoir_rows);
+  if (state.seed != wanted.seed) return differs("seed", state.seed, wanted.seed);
+  return std::monostate{};
+}
+
+StreamStateSettings settings_of(const StreamConfig& config) {
+  return {.estimator = config.estimator, .payload = config.payload};
+}
+
+bool is_by_line(const StreamConfig& config) {
+  return config.topic.empty() && config.payload.format == PayloadFormat::json;
+}
+
+}  // namespace
+
+std::string replay_source(std::string_view file, std::uint64_t offset) {
+  return fmt::format("{}@{}", file, offset);
+}
+
+std::uint64_t fingerprint_of(const StreamConfig& config) {
+  return fingerprint(settings_of(config)) + static_cast<std::uint64_t>(is_by_line(config));
+}
+
+Fold::Fold(const StreamConfig& config, StreamState state)
+    : state_(std::move(state)), by_line_(is_by_line(config)), replayed_(!config.replay.empty()) {}
+
+Outcome<Fold> Fold::create(const StreamConfig& config) {
+  Outcome<StreamState> state = StreamState::create(settings_of(config));
+  if (!state) return state.refusal();
+  return Fold(config, std::move(state).value());
+}
+
+Outcome<Fold> Fold::restore(const std::vector<Section>& sections, const StreamConfig& config) {
+  Outcome<StreamState> state = StreamState::restore(sections, settings_of(config));
+  if (!state) return state.refusal();
+  const StateSettings& settings = state.value().estimator().state().settings();
+  if (const Verdict verdict = compare(settings, config.estimator.state); !verdict) return verdict.refusal();
+  Fold fold(config, std::move(state).value());
+  const auto taken = std::ranges::find(sections, taken_part, &Section::type);
+  if (taken != sections.end() && !fold.read_taken(taken->bytes))
+    return Refusal{Reason::bad_snapshot, "the snapshot is damaged: how far files were replayed"};
+  return fold;
+}
+
+std::vector<Section> Fold::sections() const {
+  std::vector<Section> sections = state_.sections();
+  ByteWriter out;
+  out.put(static_cast<std::uint64_t>(taken_.size()));
+  for (const auto& [file, offset] : taken_) {
+    out.put_text(file);
+    out.put(offset);
+  }
+  sections.push_back({taken_part, std::move(out).take()});
+  return sections;
+}
+
+bool Fold::read_taken(const Bytes& bytes) {
+  ByteReader in(bytes);
+  const auto files = in.take<std::uint64_t>();
+  for (std::uint64_t i = 0; in.ok() && i < files; ++i) {
+    std::string file = in.take_text();
+    taken_[std::move(file)] = in.take<std::uint64_t>();
+  }
+  return in.ok() && in.at_end();
+}
+
+std::uint64_t Fold::taken_of(const std::string& file) const {
+  const auto found = taken_.find(file);
+  return found == taken_.end() ? 0 : found->second;
+}
+
+void Fold::take(const Message& message) {
+  Message part = message;
+  if (replayed_) {
+    const std::size_t at = message.source.rfind('@');
+    std::uint64_t offset = 0;
+    std::from_chars(message.source.data() + at + 1, message.source.data() + message.source.size(), offset);
+    part.source = message.source.substr(0, at);
+    taken_[std::string(part.source)] = offset;
+  }
+  if (!by_line_) {
+    if (!part.payload.empty()) state_.apply(part);
+    return;
+  }
+  std::string_view text(reinterpret_cast<const char*>(message.payload.data()), message.payload.size());
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    part.payload = std::as_bytes(std::span(line));
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) state_.apply(part);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+}
+
+Verdict Fold::take(const Record& record) {
+  const std::optional<Message> message = message_in(record);
+  if (!message) return state_.apply(record);
+  take(*message);
+  return std::monostate{};
+}
+
+}  // namespace mixstream

@@ -1,0 +1,138 @@
+// The solver's side of a stream.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <exception>
+#include <utility>
+
+#include "../log.hpp"
+#include "mixstream/report/json.hpp"
+#include "stream.hpp"
+
+namespace mixstream {
+
+bool Stream::refit_is_due() const {
+  if (refit_wanted_ || rows_say_due_) return row_count_ > 0;
+  if (config_.refit.interval <= 0.0 || row_count_ == rows_at_refit_) return false;
+  const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(last_refit_.load());
+  return since >= std::chrono::duration<double>(config_.refit.interval);
+}
+
+bool Stream::is_solved() const {
+  const std::lock_guard lock(view_mutex_);
+  return !fits_.running && rows_at_refit_ == row_count_;
+}
+
+Verdict Stream::request_refit() {
+  if (row_count_ == 0) return Refusal{Reason::too_few_rows, "there are no rows yet"};
+  refit_wanted_ = true;
+  return std::monostate{};
+}
+
+void Stream::refit() {
+  refit_wanted_ = false;
+  set_running(true);
+  std::unique_lock rows(rows_mutex_);
+  Estimator copy = fold_.estimator();
+  rows_at_refit_ = copy.state().row_count();
+  rows.unlock();
+  try {
+    ScheduledFit fit = copy.fit_apart();
+    take_feedback(fit.feedback);
+    keep_fit(std::move(fit.report), copy);
+  } catch (const std::exception& error) {
+    const std::lock_guard lock(view_mutex_);
+    ++fits_.refits;
+    ++fits_.failed;
+    fits_.stale = true;
+    fits_.stale_words = fmt::format("the solve broke down: {}", error.what());
+  }
+  last_refit_ = Clock::now().time_since_epoch().count();
+  set_running(false);
+}
+
+void Stream::set_running(bool running) {
+  const std::lock_guard lock(view_mutex_);
+  fits_.running = running;
+}
+
+/// In the journal first: a restart takes it at the same row. A disk that refuses it loses the labels' memory,
+/// no row.
+void Stream::take_feedback(const FitFeedback& feedback) {
+  const Bytes bytes = feedback.encode();
+  const std::lock_guard rows(rows_mutex_);
+  const Feedback record{fold_.estimator().state().row_count(), bytes};
+  const Outcome<std::uint64_t> number = store_->append(record);
+  if (number) {
+    ++record_count_;
+    if (const Verdict verdict = fold_.take(record); !verdict)
+      log(LogLevel::error, verdict.refusal().text, config_.name);
+  } else {
+    log(LogLevel::error, "a fit's feedback was not stored: " + number.refusal().text, config_.name);
+  }
+  rows_say_due_ = number && fold_.estimator().fit_is_due();
+}
+
+/// The last fit with laws stays in view when a newer one has none.
+void Stream::keep_fit(Report report, const Estimator& copy) {
+  const bool fitted = !report.components.empty();
+  std::shared_ptr<FitView> view;
+  {
+    const std::lock_guard lock(view_mutex_);
+    ++fits_.refits;
+    fits_.seconds += report.solve_seconds;
+    judge(report);
+    if (!fitted) {
+      ++fits_.failed;
+      const bool had_laws = fits_.view && !fits_.view->model.report.components.empty();
+      fits_.stale = had_laws;
+      fits_.stale_words = had_laws ? report.words : "";
+      if (had_laws) {
+        ++fits_.made;
+        return;
+      }
+    } else {
+      fits_.stale = false;
+      fits_.stale_words.clear();
+      fits_.history.add(report);
+    }
+    view = std::make_shared<FitView>(FitView{{{}, fits_.history, {}, config_.payload.map}, {}});
+  }
+  view->model.report = std::move(report);
+  view->model.sample = copy.state().sample();
+  view->time = std::chrono::system_clock::now();
+  const std::lock_guard lock(view_mutex_);
+  fits_.view = std::move(view);
+  ++fits_.made;
+}
+
+/// Alarms of a fit. Called with the view's lock.
+void Stream::judge(const Report& report) {
+  const auto tell = [&](const std::string& kind, bool so) {
+    if (!so) {
+      alarms_.over(kind);
+    } else if (alarms_.holds(kind, report.rows, report.words)) {
+      log(LogLevel::warning, fmt::format("{}: {}", kind, report.words), config_.name);
+    }
+  };
+  tell("poor_fit", report.status == FitStatus::poor_fit);
+  tell("no_fit", report.components.empty() && report.status != FitStatus::too_few_rows);
+}
+
+std::optional<std::string> Stream::fit_to_publish(bool again) {
+  std::shared_ptr<const FitView> view;
+  bool stale = false;
+  {
+    const std::lock_guard lock(view_mutex_);
+    if (!fits_.view || (fits_.published == fits_.made && !again)) return std::nullopt;
+    fits_.published = fits_.made;
+    view = fits_.view;
+    stale = fits_.stale;
+  }
+  std::string json = to_json(view->model.report);
+  json.pop_back();  // its brace: a few names of our own follow
+  return json + fmt::format(R"(,"stream":"{}","time":"{:%FT%TZ}","stale":{}}})", config_.name,
+                            fmt::gmtime(view->time), stale);
+}
+
+}  // namespace mixstream

@@ -1,0 +1,149 @@
+// One stream, one model: messages become durable, then rows, then laws.
+//
+// Three threads meet here. A source's calls take(): journal first, then fold. The solver's calls refit(): on
+// a copy made at a row boundary, so that rows go on while it solves; what the fit feeds back is journalled at
+// its row before the rows' own estimator takes it. The keeper's calls snapshot(). A restart folds the journal
+// in its order and stands where it stood.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../config/config.hpp"
+#include "../sources/source.hpp"
+#include "../view.hpp"
+#include "alarms.hpp"
+#include "fold.hpp"
+#include "store/store.hpp"
+
+namespace mixstream {
+
+class Stream {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Reads the newest sound snapshot and folds the journal behind it. Refuses what the store refuses, and a
+  /// state of another model than the configuration's.
+  static Outcome<std::unique_ptr<Stream>> open(StreamConfig config, const std::string& folder);
+
+  const StreamConfig& config() const noexcept { return config_; }
+
+  // ---- Sources. Any thread, one after the other. ----
+
+  /// Journals the message, folds its rows. Returns when it is on disk; while the disk refuses, it waits and
+  /// tries again. False: give_up() was called first, and the message is not stored.
+  bool take(const Arrival& arrival);
+  void give_up();
+  /// How far a replayed file was taken in.
+  std::uint64_t taken_of(const std::string& file) const;
+
+  // ---- The solver's thread. ----
+
+  bool refit_is_due() const;
+  void refit();
+  bool is_solved() const;  ///< the newest solve, whatever it gave, saw every row; any thread
+
+  // ---- The keeper's thread. ----
+
+  bool snapshot_is_due() const;
+  Verdict snapshot();
+
+  // ---- Any thread; none of these waits for the disk or a solve. ----
+
+  Verdict request_refit();
+  /// Called whenever a refit has fallen due. Set before the sources begin.
+  void on_due(std::function<void()> wake) { wake_solver_ = std::move(wake); }
+  std::shared_ptr<const StreamView> view() const;
+  /// Looks at what happened since the last call and makes alarms of it. One thread.
+  void watch(const SourceState& source);
+  /// The broker no longer knew us: what came meanwhile may be lost.
+  void session_was_lost();
+  /// The newest fit as JSON, when it is another than at the last call or `again`.
+  std::optional<std::string> fit_to_publish(bool again);
+  std::vector<Alarm> take_events();
+  void put_back(std::vector<Alarm> events);
+  bool is_stuck() const;  ///< somebody has been inside take() for minutes, and the disk is not to blame
+
+ private:
+  /// What the view shows of the rows, copied after each message.
+  struct Figures {
+    RowCounts counts;
+    std::uint64_t row = 0;  // of the state
+    std::optional<WallTime> last_row;
+    std::optional<DriftEvent> drift;  // the newest
+    std::string disk_trouble;         // empty: none
+    std::optional<Clock::time_point> inside_since;
+  };
+  /// What the solver knows.
+  struct Fits {
+    std::shared_ptr<const FitView> view;
+    FitHistory history;
+    bool stale = false;
+    std::string stale_words;
+    bool running = false;
+    std::uint64_t refits = 0;
+    std::uint64_t failed = 0;
+    double seconds = 0.0;
+    std::uint64_t published = 0;  // what of `made`
+    std::uint64_t made = 0;       // changes of the view
+  };
+
+  Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold);
+  Verdict replay();
+  bool append_message(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows);
+  template <class Content>
+  bool append(const Content& content, std::unique_lock<std::mutex>& rows);
+  bool wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows);
+  void note_rows(std::optional<WallTime> now);
+  void set_running(bool running);
+  void take_feedback(const FitFeedback& feedback);
+  void keep_fit(Report report, const Estimator& copy);
+  void judge(const Report& report);
+  void watch_rate(Clock::time_point now);
+  void watch_rows();
+  void watch_disk();
+
+  const StreamConfig config_;
+
+  mutable std::mutex rows_mutex_;  // the store's appends and the fold, in this order
+  std::unique_ptr<Store> store_;
+  Fold fold_;
+  std::condition_variable given_up_;
+  bool giving_up_ = false;
+
+  mutable std::mutex view_mutex_;  // held shortly; may be taken inside rows_mutex_, never around it
+  Figures figures_;
+  Fits fits_;
+  Alarms alarms_;
+  SourceState source_{false, false, "not started"};
+  double rows_per_second_ = 0.0;
+  Clock::time_point rate_since_ = Clock::now();
+  std::uint64_t rate_rows_ = 0;
+  RowCounts watched_;                // what alarms have been made of
+  std::uint64_t drift_watched_ = 0;  // the row of the last drift event that was
+  Clock::time_point refused_since_{};
+  std::uint64_t sessions_lost_ = 0;
+  std::optional<WallTime> snapshot_time_;
+  std::string snapshot_trouble_;
+  const Clock::time_point started_ = Clock::now();
+
+  std::function<void()> wake_solver_;
+  std::atomic<bool> refit_wanted_{false};
+  std::atomic<bool> rows_say_due_{false};  // by row count, or for the polish
+  std::atomic<std::uint64_t> row_count_{0};
+  std::atomic<std::uint64_t> record_count_{0};  // taken by this process
+  std::atomic<std::uint64_t> records_kept_{0};  // of them, in a snapshot
+  std::atomic<std::uint64_t> rows_at_refit_{0};
+  std::atomic<Clock::duration::rep> last_refit_{0};
+  std::atomic<Clock::duration::rep> last_snapshot_{0};
+};
+
+}  // namespace mixstream

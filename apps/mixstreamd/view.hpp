@@ -1,0 +1,118 @@
+// The daemon as its HTTP pages see it: finished copies behind shared pointers, so that reading never holds up
+// ingest or a re-solve. The daemon fills it, web/ serves it, tests put a made-up daemon in its place.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mixstream/outcome.hpp"
+#include "mixstream/report/page.hpp"
+
+namespace mixstream {
+
+using WallTime = std::chrono::system_clock::time_point;  ///< for display only; nothing is scheduled by it
+
+/// Something a person should know.
+struct Alarm {
+  WallTime time{};
+  std::uint64_t row = 0;  ///< of the stream's state, the same count as Report::rows
+  std::string kind;       ///< "drift", "poor_fit", "gap", "disk", "source": a short, stable word
+  std::string words;      ///< one or two sentences: what happened and what to do
+  bool active = true;     ///< false: it is over and shown as history
+
+  friend bool operator==(const Alarm&, const Alarm&) = default;
+};
+
+/// Whether something works, and when not what is wrong and what to do.
+struct Health {
+  bool ok = true;
+  std::string words;
+
+  friend bool operator==(const Health&, const Health&) = default;
+};
+
+/// Rows since the stream's state began (they survive a restart):
+/// in = folded + duplicate + refused + set aside.
+struct RowCounts {
+  std::uint64_t in = 0;
+  std::uint64_t folded = 0;
+  std::uint64_t duplicate = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> refused;  ///< by reason; reasons are a small fixed set
+  std::uint64_t set_aside = 0;                                 ///< kept out of the moments at the door
+  std::uint64_t gaps = 0;                                      ///< sequence numbers that never came
+
+  std::uint64_t refused_total() const noexcept {
+    std::uint64_t total = 0;
+    for (const auto& [reason, count] : refused) total += count;
+    return total;
+  }
+};
+
+/// One fit with what the page draws of it. Made once at each re-solve, then shared unchanged.
+struct FitView {
+  PageModel model;  ///< report, history, sample and feature map
+  WallTime time{};  ///< when the solve ended
+};
+
+/// One stream, as it was a moment ago.
+struct StreamView {
+  std::string name;                 ///< letters, digits, `_`, `-` and `.`: it is part of addresses
+  std::string source;               ///< in words: "MQTT plant/+/pump", "socket 127.0.0.1:7001", "stdin"
+  std::string feature_map;          ///< "1,t,t^2"
+  std::string response;             ///< the column y
+  std::size_t component_count = 0;  ///< k as configured; 0: chosen by the fit
+
+  std::shared_ptr<const FitView>
+      fit;                  ///< the newest that has laws, or the newest at all; null before the first
+  bool stale = false;       ///< newer rows could not be fitted: `fit` is the last good one
+  std::string stale_words;  ///< why, and what to do
+  bool refit_running = false;
+
+  RowCounts rows;
+  double rows_per_second = 0.0;      ///< over the last few seconds
+  std::optional<WallTime> last_row;  ///< when the newest row came
+  std::uint64_t refits = 0;          ///< since the start of the daemon
+  std::uint64_t refits_failed = 0;   ///< of them, without laws
+  double solve_seconds = 0.0;        ///< sum over the refits
+  std::uint64_t queue_rows = 0;      ///< taken from the source, not yet folded
+  std::uint64_t journal_bytes = 0;   ///< rows that no snapshot holds yet
+  std::optional<WallTime> snapshot;  ///< when the newest one was written
+  bool source_connected = true;
+  Health health;
+  std::vector<Alarm> alarms;  ///< newest first; the daemon keeps a bounded number
+};
+
+/// Figures of the daemon as a whole.
+struct DaemonFigures {
+  std::string version;
+  WallTime started{};
+  bool last_reload_ok = true;  ///< false: the configuration on disk was refused, the old one is in force
+  std::optional<WallTime> last_reload;  ///< of the configuration in force, when it is not the first
+};
+
+/// What the HTTP thread may ask. Every call is safe from any thread, returns soon (no solve, no disk, no
+/// network) and hands out copies that stay as they are.
+class DaemonView {
+ public:
+  virtual ~DaemonView() = default;
+
+  virtual DaemonFigures figures() const = 0;
+  virtual std::vector<std::shared_ptr<const StreamView>> streams()
+      const = 0;  ///< in the order of the configuration
+  virtual std::shared_ptr<const StreamView> find(const std::string& name) const = 0;  ///< null: there is none
+
+  /// Asks for a re-solve soon; returns without waiting for it. Refuses an unknown stream, or one without
+  /// rows.
+  virtual Verdict request_refit(const std::string& name) = 0;
+
+  virtual Health health() const = 0;  ///< /healthz: not ok when rows cannot be kept or a thread is stuck
+  virtual Health ready() const = 0;   ///< /readyz: not ok before states are loaded and sources subscribed
+};
+
+}  // namespace mixstream

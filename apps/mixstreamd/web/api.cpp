@@ -1,0 +1,115 @@
+#include "api.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace mixstream::web {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Names come from outside: what is no UTF-8 is replaced, never thrown at.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+Json time_json(const std::optional<WallTime>& time) {
+  return time ? Json(iso_time(*time)) : Json(nullptr);
+}
+
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+Json health_json(const Health& health) {
+  return {{"ok", health.ok}, {"words", health.words}};
+}
+
+Json rows_json(const StreamView& stream) {
+  Json json{{"in", stream.rows.in}, {"folded", stream.rows.folded}, {"duplicate", stream.rows.duplicate}};
+  json["refused"] = Json::object();
+  for (const auto& [reason, count] : stream.rows.refused) json["refused"][reason] = count;
+  json["set_aside"] = stream.rows.set_aside;
+  json["gaps"] = stream.rows.gaps;
+  json["queued"] = stream.queue_rows;
+  json["per_second"] = number(stream.rows_per_second);
+  json["last"] = time_json(stream.last_row);
+  return json;
+}
+
+Json fit_json(const StreamView& stream) {
+  if (stream.fit == nullptr) return nullptr;
+  const Report& report = stream.fit->model.report;
+  return {{"time", iso_time(stream.fit->time)}, {"rows", report.rows},   {"k", report.components.size()},
+          {"status", name_of(report.status)},   {"words", report.words}, {"stale", stream.stale},
+          {"stale_words", stream.stale_words}};
+}
+
+Json alarms_json(const std::vector<Alarm>& alarms) {
+  Json json = Json::array();
+  for (const Alarm& alarm : alarms) {
+    json.push_back({{"time", iso_time(alarm.time)},
+                    {"row", alarm.row},
+                    {"kind", alarm.kind},
+                    {"words", alarm.words},
+                    {"active", alarm.active}});
+  }
+  return json;
+}
+
+Json stream_object(const StreamView& stream) {
+  Json json{{"name", stream.name},
+            {"source", stream.source},
+            {"connected", stream.source_connected},
+            {"features", stream.feature_map},
+            {"response", stream.response},
+            {"k", stream.component_count == 0 ? Json("auto") : Json(stream.component_count)},
+            {"health", health_json(stream.health)}};
+  json["rows"] = rows_json(stream);
+  json["fit"] = fit_json(stream);
+  json["refits"] = {{"count", stream.refits},
+                    {"failed", stream.refits_failed},
+                    {"seconds", number(stream.solve_seconds)},
+                    {"running", stream.refit_running}};
+  json["journal_bytes"] = stream.journal_bytes;
+  json["snapshot"] = time_json(stream.snapshot);
+  json["alarms"] = alarms_json(stream.alarms);
+  return json;
+}
+
+}  // namespace
+
+std::string iso_time(WallTime time) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(time);
+  const auto rest = std::chrono::floor<std::chrono::milliseconds>(time - whole).count();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(whole)),
+                     rest);
+}
+
+std::string streams_json(const DaemonView& daemon, WallTime now) {
+  const DaemonFigures figures = daemon.figures();
+  Json json{{"schema", 1},
+            {"version", figures.version},
+            {"now", iso_time(now)},
+            {"started", iso_time(figures.started)}};
+  json["health"] = health_json(daemon.health());
+  json["ready"] = health_json(daemon.ready());
+  json["configuration"] = {{"last_reload_ok", figures.last_reload_ok},
+                           {"last_reload", time_json(figures.last_reload)}};
+  json["streams"] = Json::array();
+  for (const auto& stream : daemon.streams()) json["streams"].push_back(stream_object(*stream));
+  return text_of(json);
+}
+
+std::string stream_json(const StreamView& stream) {
+  return text_of(stream_object(stream));
+}
+
+Response health_response(const Health& health) {
+  return response_of(text_of(health_json(health)), "application/json", health.ok ? 200 : 503);
+}
+
+}  // namespace mixstream::web

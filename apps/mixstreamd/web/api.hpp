@@ -1,0 +1,28 @@
+// The JSON of the API (docs/http-api.md): names are a contract.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../view.hpp"
+#include "response.hpp"
+
+namespace mixstream::web {
+
+/// "2026-11-16T05:43:15.250Z"
+std::string iso_time(WallTime time);
+
+/// Of /api/v1/streams: the daemon and all its streams. `now`: the daemon's clock, for ages.
+std::string streams_json(const DaemonView& daemon, WallTime now);
+
+/// Of /api/v1/streams/NAME: one stream without its fit's details.
+std::string stream_json(const StreamView& stream);
+
+/// What /healthz and /readyz answer: 200 or 503.
+Response health_response(const Health& health);
+
+/// Answers POST /api/v1/streams/NAME/predict: {"rows":[{"t":0.5,"y":1.2}],"level":0.95}.
+Response predict_response(const StreamView& stream, const std::string& body);
+
+}  // namespace mixstream::web

@@ -1,0 +1,164 @@
+// How a row enters the state.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "mixstream/moments/state.hpp"
+
+namespace mixstream {
+namespace {
+
+// Two numbers at a time, by the compilers' vector extension: every 64-bit processor has that much.
+typedef double Pair __attribute__((vector_size(16)));
+typedef long long PairMask __attribute__((vector_size(16)));
+
+Pair pair_at(const double* from) noexcept {
+  Pair pair;
+  std::memcpy(&pair, from, sizeof pair);
+  return pair;
+}
+
+/// Variables on their way from a row into a block, and whether all of them belong into bin 0: one comparison
+/// each is check and bin in one, for NaN fails it too.
+struct BulkRow {
+  const double* shift;
+  const double* inverse_scale;
+  double* z;      ///< where they stand one after the other
+  double* place;  ///< where they stand in the block, `stride` apart
+  std::size_t stride;
+  PairMask inside{-1, -1};
+
+  void take(Pair values, std::size_t variable) noexcept {
+    constexpr PairMask magnitude{0x7fffffffffffffff, 0x7fffffffffffffff};
+    constexpr Pair limit{bin_limits[0], bin_limits[0]};
+    const Pair scaled = (values - pair_at(shift + variable)) * pair_at(inverse_scale + variable);
+    inside &= reinterpret_cast<Pair>(reinterpret_cast<PairMask>(scaled) & magnitude) <= limit;
+    std::memcpy(z + variable, &scaled, sizeof scaled);
+    place[variable * stride] = scaled[0];
+    place[(variable + 1) * stride] = scaled[1];
+  }
+  void take(double value, std::size_t variable) noexcept {
+    const double scaled = (value - shift[variable]) * inverse_scale[variable];
+    if (!(std::abs(scaled) <= bin_limits[0])) inside = PairMask{};
+    z[variable] = scaled;
+    place[variable * stride] = scaled;
+  }
+  bool all_inside() const noexcept { return (inside[0] & inside[1]) != 0; }
+};
+
+}  // namespace
+
+/// The short way of nearly all rows: a sound row of bin 0, where nothing is forgotten. A row that is not goes
+/// the long way, and nothing has changed.
+inline bool MomentState::absorb_in_bulk(const Row& row, std::uint64_t hash) noexcept {
+  Pane& pane = panes_[0];
+  BinMoments& bulk = pane.bins[0];
+  const std::size_t d = row.features.size();
+  if (d != first_block_.rows.feature_count || !(std::abs(row.time) <= largest_magnitude)) return false;
+  if (row.weight != 1.0 && !(row.weight >= smallest_weight && row.weight <= largest_weight)) return false;
+  BulkRow taken{pilot_.shift.data(), inverse_scale_.data(), variables_.data(), bulk.pending.next_row(),
+                column_stride(bulk.pending.capacity())};
+  const double* x = row.features.data();
+  std::size_t variable = 1;
+  if (const std::size_t before = features_before_constant_; before < d) {
+    for (; variable <= before; ++variable) taken.take(*x++, variable);
+    if (*x++ != 1.0) return false;
+  }
+  const std::size_t last = variables_.size() - 1;
+  for (; variable + 2 <= last; variable += 2, x += 2) taken.take(pair_at(x), variable);
+  if (variable < last)
+    taken.take(Pair{*x, row.response}, variable);
+  else
+    taken.take(row.response, last);
+  if (!taken.all_inside()) return false;
+  bulk.pending.count_next_row(row.weight);
+  bulk.count(row.weight, *kernel_, workspace_.data());
+  pane.reservoir.offer(row, hash, row.weight, 0);
+  last_bin_ = 0;
+  ++filed_;
+  ++verdicts_[0];
+  return true;
+}
+
+RowVerdict MomentState::absorb(const Row& row) noexcept {
+  const std::uint64_t hash = row_hash(source_hash_, position_++);
+  if (pilot_fixed_ && bulk_is_sound_ && absorb_in_bulk(row, hash)) return RowVerdict::accepted;
+  RowVerdict verdict =
+      check(row, static_cast<std::size_t>(settings_.layout.feature_count), settings_.layout.constant_feature);
+  if (verdict == RowVerdict::accepted) verdict = pilot_fixed_ ? file(row, hash) : keep(row, hash);
+  ++verdicts_[static_cast<std::size_t>(verdict)];
+  return verdict;
+}
+
+/// Takes a sound row into the first block, and ends the block when it is full.
+RowVerdict MomentState::keep(const Row& row, std::uint64_t hash) noexcept {
+  first_block_.add(row, hash);
+  if (first_block_.size() < settings_.pilot_rows) return RowVerdict::accepted;
+  return end_first_block();
+}
+
+/// z of a row in pilot coordinates, into variables_; returns the largest size in it. Variables follow the
+/// features in their order, the constant left out.
+double MomentState::transform(const Row& row) noexcept {
+  const double* shift = pilot_.shift.data();
+  const double* inverse_scale = inverse_scale_.data();
+  double* z = variables_.data();
+  double largest = 0.0;
+  const auto put = [&](std::size_t variable, double value) {
+    z[variable] = (value - shift[variable]) * inverse_scale[variable];
+    largest = std::max(largest, std::abs(z[variable]));
+  };
+  const std::size_t d = row.features.size();
+  const double* x = row.features.data();
+  std::size_t f = 0;
+  for (; f < features_before_constant_; ++f) put(f + 1, x[f]);
+  for (++f; f < d; ++f) put(f, x[f]);
+  put(variables_.size() - 1, row.response);
+  return largest;
+}
+
+/// Puts a sound row into its bin and offers it to the sample.
+RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
+  const double largest = transform(row);
+  if (largest > largest_variable) return RowVerdict::too_large;
+  double weight = row.weight;
+  switch (settings_.memory.kind) {
+    case Memory::Kind::everything:
+      break;
+    case Memory::Kind::half_life_rows:
+      weight *= growth_at(static_cast<double>(filed_));
+      break;
+    case Memory::Kind::half_life_seconds:
+      if (!forgetting_.believes(row.time)) return RowVerdict::clock_jump;
+      weight *= growth_at(row.time);
+      break;
+    case Memory::Kind::window_rows:
+      make_room_in_window();
+      break;
+  }
+  last_bin_ = bin_of(largest);
+  Pane& pane = panes_[active_];
+  pane.put(variables_.data(), weight, last_bin_, *kernel_, workspace_.data());
+  pane.reservoir.offer(row, hash, weight, last_bin_);
+  ++filed_;
+  return RowVerdict::accepted;
+}
+
+double MomentState::growth_at(double clock) noexcept {
+  if (const double factor = forgetting_.advance(clock); factor != 1.0) {
+    panes_[active_].scale(factor);
+    rescaled_ *= factor;
+  }
+  return forgetting_.growth(clock);
+}
+
+/// When the active pane is full, the oldest one is emptied and takes its place.
+void MomentState::make_room_in_window() noexcept {
+  if (rows_in_pane_++ < rows_of_a_pane_) return;
+  panes_[active_].flush(*kernel_, workspace_.data());
+  active_ = (active_ + 1) % panes_.size();
+  panes_[active_].clear();
+  rows_in_pane_ = 1;
+}
+
+}  // namespace mixstream

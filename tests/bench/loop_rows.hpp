@@ -1,0 +1,42 @@
+// Rows of two laws in d features, for the benchmarks of the sensor loop.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "mixstream/random.hpp"
+#include "mixstream/sensor_loop.hpp"
+
+struct LoopRows {
+  std::size_t d;
+  std::vector<double> features;
+  std::vector<double> responses;
+
+  LoopRows(std::size_t d_, std::size_t count) : d(d_), features(d_ * count), responses(count) {
+    mixstream::Random random(3);
+    for (std::size_t i = 0; i < count; ++i) {
+      double y = 0.3 * random.normal();
+      const double side = random.uniform() < 0.4 ? 1.0 : -0.5;
+      for (std::size_t j = 0; j < d; ++j) {
+        features[i * d + j] = j == 0 ? 1.0 : random.normal();
+        y += side * features[i * d + j] / static_cast<double>(j + 1);
+      }
+      responses[i] = y;
+    }
+  }
+  std::size_t size() const { return responses.size(); }
+  mixstream::Row row(std::size_t i) const { return {{features.data() + i * d, d}, responses[i]}; }
+};
+
+inline mixstream::LoopSettings loop_settings(std::size_t d, bool polish) {
+  mixstream::LoopSettings settings;
+  settings.estimator.state.layout = {static_cast<int>(d), 0};
+  settings.estimator.solve.polish = polish ? mixstream::PolishKind::scoring : mixstream::PolishKind::off;
+  return settings;
+}
+
+/// How a benchmark speaks: JSON objects, one a line, or rows of tables for docs/embedding.md.
+enum class LoopOutput { json, table };
+
+void bench_slices(LoopOutput output);  ///< slices of refit_step against their budget
+void bench_stretches();                ///< the longest stretches between yield points, and where they lie

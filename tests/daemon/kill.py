@@ -1,0 +1,125 @@
+"""kill -9 at random moments under QoS 1 load: nothing acknowledged is lost, nothing is folded twice, and the state is
+that of a run that nobody interrupted.  kill.py MIXSTREAMD SAME_STATE [ROUNDS [SEED]]"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+
+from daemon import STREAM, Broker, Daemon, check, place, row, wait_until
+
+ROWS = 16  # of a message
+LEAST_ROWS = 32  # that a round must take in before it is killed
+
+
+class Feeder(threading.Thread):
+    """Publishes numbered messages at QoS 1 until stopped; what it sent stays in `lines`."""
+
+    def __init__(self, broker, seed):
+        super().__init__(daemon=True)
+        self.numbers = random.Random(seed)
+        self.lines = []
+        self.ending = False
+        self.pub = subprocess.Popen(["mosquitto_pub", "-p", str(broker.port), "-q", "1", "-t", "plant/pump", "-l"],
+                                    stdin=subprocess.PIPE, text=True)
+        self.wanted = 0  # messages that may be out
+
+    def run(self):
+        while not self.ending:
+            if len(self.lines) >= self.wanted:
+                time.sleep(0.002)
+                continue
+            rows = [[round(v, 6) for v in row(self.numbers)] for _ in range(ROWS)]
+            line = json.dumps({"sensor": "a", "seq": len(self.lines) * ROWS, "rows": rows}, separators=(",", ":"))
+            self.pub.stdin.write(line + "\n")
+            self.pub.stdin.flush()
+            self.lines.append(line)
+            time.sleep(self.numbers.random() * 0.002)
+
+    def end(self):
+        self.ending = True
+        self.join()
+        self.pub.stdin.close()
+        check(self.pub.wait(60) == 0, "the publisher was not acknowledged")
+
+
+def journal_bytes(folder):
+    """What the stream's journal files hold, whatever a snapshot has deleted meanwhile."""
+    total = 0
+    for name in os.listdir(folder) if os.path.isdir(folder) else []:
+        if name.startswith("journal"):
+            try:
+                total = max(total, int(name.split("-")[1]) * 1000000000 + os.path.getsize(os.path.join(folder, name)))
+            except (OSError, ValueError, IndexError):
+                pass
+    return total
+
+
+def settle(daemon, rows):
+    wait_until(lambda: daemon.metric("mixstream_rows_folded_total", "pump") >= rows, 120, f"{rows} rows folded")
+
+
+def main():
+    program, same_state = sys.argv[1:3]
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 200
+    seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 30)
+    print(f"seed {seed}", flush=True)
+    numbers = random.Random(seed)
+    stream = STREAM + 'refit_interval = "0.2s"\nsnapshot_interval = "0.3s"\n'
+    with place() as (folder, started):
+        broker = Broker(folder)
+        started.append(broker)
+        beaten = os.path.join(folder, "beaten")
+        calm = os.path.join(folder, "calm")
+        os.mkdir(beaten)
+        os.mkdir(calm)
+        daemon = Daemon(program, beaten, stream, broker, mqtt='client_id = "beaten"', log="warning")
+        started.append(daemon)
+        daemon.start().wait_ready()  # the broker keeps what comes from here on
+        time.sleep(0.5)
+        daemon.kill()
+        feeder = Feeder(broker, seed + 1)
+        started.append(feeder.pub)
+        feeder.start()
+        state = os.path.join(beaten, "state", "pump")
+        least = LEAST_ROWS * 18  # bytes of a row in the journal, about
+        for number in range(rounds):
+            before = journal_bytes(state)
+            feeder.wanted = len(feeder.lines) + 200
+            daemon.start()
+            wait_until(lambda: journal_bytes(state) - before > least or daemon.process.poll() is not None, 60,
+                       f"round {number} takes rows in")
+            check(daemon.process.poll() is None, f"round {number}: the daemon ended: {daemon.log()[-2000:]}")
+            time.sleep(numbers.random() ** 3 * 0.4)
+            daemon.kill()
+        feeder.wanted = 0
+        feeder.end()
+        rows = len(feeder.lines) * ROWS
+        daemon.start().wait_ready()
+        settle(daemon, rows)
+        check(daemon.terminate() == 0, "SIGTERM does not end it with 0")
+
+        other = Daemon(program, calm, stream, broker, mqtt='client_id = "calm"', log="warning")
+        started.append(other)
+        other.start().wait_ready()
+        time.sleep(0.5)
+        subprocess.run(["mosquitto_pub", "-p", str(broker.port), "-q", "1", "-t", "plant/pump", "-l"],
+                       input="\n".join(feeder.lines) + "\n", text=True, check=True)
+        settle(other, rows)
+        check(other.terminate() == 0, "SIGTERM does not end the calm one with 0")
+
+        result = subprocess.run([same_state, daemon.config, other.config], capture_output=True, text=True)
+        print(result.stdout + result.stderr)
+        beaten_counts = json.loads(result.stdout.splitlines()[0])
+        check(beaten_counts["folded"] == rows, f"{beaten_counts['folded']} folded of {rows} (seed {seed})")
+        check(beaten_counts["gaps"] == 0, "a gap")
+        check(result.returncode == 0, f"the states differ (seed {seed})")
+        if rounds >= 100:
+            check(beaten_counts["duplicate"] > 0, "no redelivery was ever seen: the test proves nothing")
+        print(f"{rounds} rounds, {rows} rows, {beaten_counts['duplicate']} redelivered rows not folded again")
+
+
+main()

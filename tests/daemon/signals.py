@@ -1,0 +1,181 @@
+"""Signals, exit codes, a second daemon, secrets and the manager's protocol.  signals.py MIXSTREAMD"""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from daemon import STREAM, Broker, Daemon, check, free_port, place, row, wait_until
+
+SOCKET = """
+[[stream]]
+name = "lines"
+socket = "127.0.0.1:{port}"
+format = "csv"
+columns = ["t", "y"]
+features = "1,t"
+response = "y"
+k = {k}
+refit_interval = "{interval}"
+"""
+
+
+def lines(count, seed=1):
+    numbers = random.Random(seed)
+    return "".join("%.6f,%.6f\n" % row(numbers) for _ in range(count)).encode()
+
+
+def send(port, data):
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(data)
+
+
+def folded(daemon, stream="lines"):
+    return daemon.metric("mixstream_rows_folded_total", stream)
+
+
+def run(program, *words):
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=60)
+
+
+def terminates_with_everything_saved(program):
+    with place() as (folder, started):
+        port = free_port()
+        daemon = Daemon(program, folder, SOCKET.format(port=port, k=2, interval="1h"))
+        started.append(daemon)
+        daemon.start().wait_ready()
+        send(port, lines(5000))
+        wait_until(lambda: folded(daemon) == 5000, what="5000 rows")
+        began = time.monotonic()
+        check(daemon.terminate() == 0, "SIGTERM: exit 0")
+        check(time.monotonic() - began < 10, "SIGTERM within 10 s")
+        state = os.path.join(folder, "state", "lines")
+        check(any(name.startswith("snapshot") for name in os.listdir(state)), "a snapshot")
+        daemon.start().wait_ready()
+        check(folded(daemon) == 5000, "rows are there again")
+        daemon.process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: daemon.metric("mixstream_fit_components", "lines") == 2, what="SIGUSR1 makes a fit")
+
+
+def reloads(program):
+    with place() as (folder, started):
+        port, other = free_port(), free_port()
+        daemon = Daemon(program, folder, SOCKET.format(port=port, k=2, interval="0.1s"))
+        started.append(daemon)
+        daemon.start().wait_ready()
+        send(port, lines(3000))
+        wait_until(lambda: folded(daemon) == 3000, what="rows")
+        for text, words in (("nonsense = 3\n", "knows no key 'nonsense'"),
+                            (SOCKET.format(port=port, k=2, interval="0.1s").replace("1,t", "1,t,t^2"), "its state has features")):
+            daemon.write_config(text)
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: words in daemon.log(), what=f"refusal: {words}")
+            wait_until(daemon.ready, what="ready again")
+            check(daemon.metrics()["mixstream_config_last_reload_successful"] == 0, "the gauge says so")
+            before = folded(daemon)
+            send(port, lines(100, 2))
+            wait_until(lambda: folded(daemon) == before + 100, what="the old configuration still works")
+        daemon.write_config(SOCKET.format(port=other, k=1, interval="0.1s"))
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the new configuration is in force" in daemon.log(), what="reload")
+        send(other, lines(100, 3))
+        wait_until(lambda: folded(daemon) == 3300, what="rows at the new port")
+        wait_until(lambda: daemon.metric("mixstream_fit_components", "lines") == 1, what="a fit with the new k")
+        check(daemon.metrics()["mixstream_config_last_reload_successful"] == 1, "the gauge says so")
+
+
+def refuses(program):
+    with place() as (folder, started):
+        port = free_port()
+        daemon = Daemon(program, folder, SOCKET.format(port=port, k=2, interval="1h"))
+        started.append(daemon)
+        daemon.start().wait_ready()
+        send(port, lines(1000))
+        wait_until(lambda: folded(daemon) == 1000, what="rows")
+        second = Daemon(program, folder, SOCKET.format(port=free_port(), k=2, interval="1h"))
+        result = run(program, "--config", second.config)
+        check(result.returncode == 1, f"a second daemon ends with 1, not {result.returncode}: {result.stderr}")
+        check(daemon.terminate() == 0, "exit 0")
+        state = os.path.join(folder, "state", "lines")
+        for name in os.listdir(state):
+            if name.startswith("snapshot"):
+                path = os.path.join(state, name)
+                data = bytearray(open(path, "rb").read())
+                data[len(data) // 2] ^= 1
+                open(path, "wb").write(data)
+            elif name.startswith("journal"):  # else it would be folded from its first record
+                os.remove(os.path.join(state, name))
+        result = run(program, "--config", daemon.config)
+        check(result.returncode == 78, f"a damaged state ends with 78, not {result.returncode}: {result.stderr}")
+
+
+def keeps_secrets(program):
+    with place() as (folder, started):
+        secret = os.path.join(folder, "password")
+        with open(secret, "w") as file:
+            file.write("hunter2-very-secret\n")
+        os.chmod(secret, 0o644)
+        passwords = os.path.join(folder, "passwords")
+        open(passwords, "w").close()
+        subprocess.run(["mosquitto_passwd", "-b", passwords, "mixstream", "hunter2-very-secret"], check=True)
+        os.chmod(passwords, 0o600)
+        broker = Broker(folder, extra=f"password_file {passwords}\n")
+        text = open(broker.config).read().replace("allow_anonymous true", "allow_anonymous false")
+        open(broker.config, "w").write(text)
+        broker.stop()
+        broker.start()
+        started.append(broker)
+        mqtt = f'username = "mixstream"\npassword_file = "{secret}"'
+        daemon = Daemon(program, folder, STREAM, broker, mqtt=mqtt, log="debug")
+        started.append(daemon)
+        result = run(program, "--config", daemon.config)
+        check(result.returncode == 78 and "0600" in result.stderr.replace("chmod 600", "0600"),
+              f"a secret that others can read is refused: {result.returncode} {result.stderr}")
+        os.chmod(secret, 0o600)
+        daemon.start().wait_ready()
+        check("hunter2" not in daemon.log(), "no secret in the log")
+        check("hunter2" not in open(f"/proc/{daemon.process.pid}/cmdline").read(), "no secret in the arguments")
+        plain = run(program, "--config", daemon.config, "--check-config")
+        check("hunter2" not in plain.stdout + plain.stderr, "no secret in --check-config")
+
+
+def speaks_to_the_manager(program):
+    with place() as (folder, started):
+        path = os.path.join(folder, "notify")
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        manager.bind(path)
+        manager.settimeout(30)
+        port = free_port()
+        daemon = Daemon(program, folder, SOCKET.format(port=port, k=2, interval="1h"))
+        started.append(daemon)
+        daemon.start({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "600000", "JOURNAL_STREAM": "1:2"})
+        heard = []
+
+        def hear(word):
+            while not any(word in text for text in heard):
+                heard.append(manager.recv(4096).decode())
+            heard.clear()
+        hear("READY=1")
+        hear("WATCHDOG=1")
+        hear("STATUS=lines: 0 rows")
+        hear("WATCHDOG=1")
+        daemon.process.send_signal(signal.SIGHUP)
+        hear("RELOADING=1\nMONOTONIC_USEC=")
+        hear("READY=1")
+        daemon.process.send_signal(signal.SIGTERM)
+        hear("STOPPING=1")
+        check(daemon.process.wait(10) == 0, "exit 0")
+        check(daemon.log().startswith("<6>"), "priorities for journald")
+
+
+def main():
+    for test in (terminates_with_everything_saved, reloads, refuses, keeps_secrets, speaks_to_the_manager):
+        test(sys.argv[1])
+        print("passed:", test.__name__, flush=True)
+
+
+main()

@@ -1,0 +1,112 @@
+"""Days of simulated time in minutes: ten rows a simulated second, a re-solve every simulated minute, clients on HTTP all
+the while. Memory and descriptors stay flat, every row is accounted for.  soak.py MIXSTREAMD [MINUTES]"""
+
+import os
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from daemon import Daemon, check, place, row, wait_until
+
+ROWS = 600  # of a simulated minute
+STREAM = """
+[[stream]]
+name = "lines"
+socket = "unix:{path}"
+format = "csv"
+columns = ["t", "y", "time", "seq"]
+features = "1,t"
+response = "y"
+k = 2
+half_life = "1h"
+refit_interval = 0
+refit_rows = {rows}
+snapshot_interval = "0.5s"
+journal_mib = 1
+"""
+
+
+def memory(process):
+    with open(f"/proc/{process.pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+
+
+def descriptors(process):
+    return len(os.listdir(f"/proc/{process.pid}/fd"))
+
+
+class Visitor(threading.Thread):
+    """Asks for everything that the page asks for, again and again."""
+
+    def __init__(self, daemon):
+        super().__init__(daemon=True)
+        self.target = daemon
+        self.ending = False
+        self.answers = 0
+
+    def run(self):
+        while not self.ending:
+            for path in ("/metrics", "/api/v1/streams", "/api/v1/streams/lines/model", "/healthz", "/"):
+                try:
+                    self.target.get(path)
+                    self.answers += 1
+                except OSError:
+                    pass
+            time.sleep(0.05)
+
+
+def main():
+    program = sys.argv[1]
+    minutes = int(sys.argv[2]) if len(sys.argv) > 2 else 1440
+    with place() as (folder, started):
+        path = os.path.join(folder, "lines.sock")
+        daemon = Daemon(program, folder, STREAM.format(path=path, rows=ROWS), log="warning")
+        started.append(daemon)
+        daemon.start().wait_ready()
+        visitor = Visitor(daemon)
+        visitor.start()
+        numbers = random.Random(24)
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(path)
+        figures = []
+        sent = repeated = spoilt = 0
+        for minute in range(minutes):
+            lines = []
+            for i in range(ROWS):
+                t, y = row(numbers)
+                number = minute * ROWS + i
+                lines.append("%.6f,%.6f,%.1f,%d\n" % (t, y, number / 10, number))
+                sent += 1
+                if i % 100 == 7:
+                    lines.append(lines[-1])
+                    repeated += 1
+                if i % 200 == 9:
+                    lines.append("broken,row\n")
+                    spoilt += 1
+            connection.sendall("".join(lines).encode())
+            wait_until(lambda: daemon.metric("mixstream_refits_total", "lines") > minute, 60, f"re-solve {minute}")
+            if minute % max(minutes // 20, 1) == 0:
+                figures.append((memory(daemon.process), descriptors(daemon.process)))
+        wait_until(lambda: daemon.metric("mixstream_rows_in_total", "lines") == sent + repeated + spoilt, what="all rows")
+        visitor.ending = True
+        visitor.join()
+        counts = {name: daemon.metric(f"mixstream_rows_{name}_total", "lines")
+                  for name in ("in", "folded", "duplicate", "set_aside")}
+        refused = sum(value for key, value in daemon.metrics().items()
+                      if key.startswith("mixstream_rows_refused_total{"))
+        print(f"{minutes} simulated minutes, {counts}, refused {refused:.0f}, {visitor.answers} answers, "
+              f"RSS KiB and descriptors: {figures}")
+        check(counts["in"] == counts["folded"] + counts["duplicate"] + counts["set_aside"] + refused, "rows add up")
+        check(counts["folded"] == sent and counts["duplicate"] == repeated and refused == spoilt, "and as sent")
+        warm = figures[len(figures) // 2:]  # the history of fits is full by then, in a whole day
+        grown = warm[-1][0] / warm[0][0] - 1
+        check(grown < (0.01 if minutes >= 1440 else 0.10), f"memory grew by {grown:.1%}")
+        check(max(f for _, f in warm) - min(f for _, f in warm) <= 2, "descriptors are flat")
+        check(daemon.terminate() == 0, "exit 0")
+        check("WARNING: ThreadSanitizer" not in daemon.log(), daemon.log()[-20000:])
+
+
+main()

@@ -1,0 +1,49 @@
+#include "stream/alarms.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace mixstream;
+
+TEST_CASE("what is so is one alarm until it is over") {
+  Alarms alarms;
+  CHECK(alarms.holds("disk", 7, "full"));
+  CHECK_FALSE(alarms.holds("disk", 8, "still full"));
+  REQUIRE(alarms.list().size() == 1);
+  CHECK(alarms.list()[0].words == "still full");
+  CHECK(alarms.list()[0].row == 7);
+  CHECK(alarms.over("disk"));
+  CHECK_FALSE(alarms.over("disk"));
+  CHECK_FALSE(alarms.list()[0].active);
+  const std::vector<Alarm> events = alarms.take_waiting();
+  REQUIRE(events.size() == 2);  // that it began, and that it is over
+  CHECK(events[0].active);
+  CHECK_FALSE(events[1].active);
+  CHECK(alarms.take_waiting().empty());
+}
+
+TEST_CASE("what happened is over after a while") {
+  Alarms alarms;
+  alarms.happened("gap", 1, "x", std::chrono::seconds(5));
+  alarms.expire(Alarms::Clock::now() + std::chrono::seconds(4));
+  CHECK(alarms.list()[0].active);
+  alarms.expire(Alarms::Clock::now() + std::chrono::seconds(6));
+  CHECK_FALSE(alarms.list()[0].active);
+}
+
+TEST_CASE("alarms are bounded, newest first, and events that were not published come again") {
+  Alarms alarms;
+  for (int i = 0; i < 1000; ++i) alarms.happened("gap", static_cast<std::uint64_t>(i), "x");
+  CHECK(alarms.list().size() == Alarms::kept);
+  CHECK(alarms.list()[0].row == 999);
+  std::vector<Alarm> events = alarms.take_waiting();
+  CHECK(events.size() == Alarms::most_waiting);
+  alarms.put_back(events);
+  CHECK(alarms.take_waiting() == events);
+}
+
+TEST_CASE("an event's words cannot break its JSON") {
+  const std::string json = to_json({{}, 3, "disk", "a \"quoted\"\nline \xff", true}, "pump");
+  CHECK(json.find("\\\"quoted\\\"\\n") != std::string::npos);
+  CHECK(json.find("\"stream\":\"pump\"") != std::string::npos);
+  CHECK(json.find('\n') == std::string::npos);
+}

@@ -1,0 +1,113 @@
+#include "config/config.hpp"
+
+#include <doctest/doctest.h>
+#include <cstdlib>
+
+#include <string>
+
+using namespace mixstream;
+
+namespace {
+
+const std::string sound = R"([mqtt]
+[[stream]]
+name = "a"
+topic = "plant/+/a"
+features = "1,t"
+response = "y"
+)";
+
+/// What is wrong with a text; empty: nothing.
+std::string wrong(const std::string& text) {
+  const Outcome<Config> config = parse_config(text, "x.toml");
+  return config ? "" : config.refusal().text;
+}
+
+bool says(const std::string& text, const std::string& words) {
+  const std::string found = wrong(text);
+  INFO(found);
+  CHECK(found.find(words) != std::string::npos);
+  return found.find(words) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a short configuration is filled with defaults") {
+  const Outcome<Config> config = parse_config(sound, "x.toml");
+  REQUIRE(config);
+  const StreamConfig& stream = config.value().streams.front();
+  CHECK(stream.name == "a");
+  CHECK(stream.payload.map.names() == std::vector<std::string>{"1", "t"});
+  CHECK(stream.estimator.state.layout.feature_count == 2);
+  CHECK(stream.estimator.state.layout.constant_feature == 0);
+  CHECK(stream.estimator.solve.component_count == 2);
+  CHECK(stream.refit.interval == 10.0);
+  CHECK(config.value().http->address == "127.0.0.1");
+  CHECK(config.value().mqtt.enabled);
+}
+
+TEST_CASE("the example that documents every key is sound") {
+  const char* docs = std::getenv("MIXSTREAM_DOCS");
+  REQUIRE(docs != nullptr);
+  const Outcome<Config> config = load_config(std::string(docs) + "/mixstreamd.toml");
+  INFO((config ? "" : config.refusal().text));
+  REQUIRE(config);
+  CHECK(config.value().streams.size() == 2);
+}
+
+TEST_CASE("unknown keys are refused with their line and the nearest name") {
+  says(sound + "refit_intervall = 3\n",
+       "x.toml:7: [[stream]] knows no key 'refit_intervall'; did you mean 'refit_interval'?");
+  says("[mqtt]\nhots = \"a\"\n" + sound.substr(7),
+       "x.toml:2: [mqtt] knows no key 'hots'; did you mean 'host'?");
+  says("stat_folder = \"x\"\n" + sound, "did you mean 'state_folder'?");
+  says("[[stream]\n", "x.toml:1:");
+}
+
+TEST_CASE("values out of range, of the wrong type, or contradictory are refused in words") {
+  says(sound + "k = 0\n", "1 to 32");
+  says(sound + "k = \"many\"\n", "auto");
+  says(sound + "refit_interval = \"soon\"\n", "takes a time");
+  says(sound + "window = 100\nhalf_life = 10\n", "do not go together");
+  says(sound + "noise = \"per-component\"\nnoise_variance = 1.0\n", "contradict");
+  says(sound + "socket = \"127.0.0.1:1\"\n", "one source");
+  says(sound + "format = \"csv\"\n", "needs columns");
+  says(sound + "format = \"csv\"\ncolumns = [\"t\", \"z\"]\n", "y");
+  says(sound + "memory_mib = 1\nfeatures_ = 2\n", "features_");
+  says("", "at least one [[stream]]");
+}
+
+TEST_CASE("what can be reached from outside must be asked for") {
+  says("[http]\naddress = \"0.0.0.0\"\n" + sound, "can be reached from outside");
+  std::string socket = sound;
+  socket.replace(socket.find("topic = \"plant/+/a\""), 19, "socket = \"0.0.0.0:7\"");
+  says(socket, "socket_public");
+  CHECK(wrong(socket + "socket_public = true\n").empty());
+  CHECK(is_loopback("127.0.0.5"));
+  CHECK_FALSE(is_loopback("10.0.0.1"));
+}
+
+TEST_CASE("streams that would get a message twice are refused") {
+  const std::string second = "[[stream]]\nname = \"b\"\nfeatures = \"1,t\"\ntopic = ";
+  says(sound + second + "\"plant/#\"\n", "overlap");
+  says(sound + second + "\"plant/7/+\"\n", "overlap");
+  says(sound + second + "\"mixstream/+/fit\"\n", "what the daemon publishes");
+  CHECK(wrong(sound + second + "\"plant/+/a\"\n").empty());
+  CHECK(wrong(sound + second + "\"plant/7/b\"\n").empty());
+  says(sound + "[[stream]]\nname = \"a\"\nfeatures = \"1,t\"\ntopic = \"z\"\n", "two streams are called 'a'");
+}
+
+TEST_CASE("a password in the configuration is refused") {
+  says("[mqtt]\npassword = \"x\"\n" + sound.substr(7), "password_file");
+  says("[mqtt]\nca_file = \"x\"\n" + sound.substr(7), "tls");
+}
+
+TEST_CASE("addresses are host and port, or a path") {
+  CHECK(parse_address("127.0.0.1:80").value().port == 80);
+  CHECK(parse_address("[::1]:80").value().host == "::1");
+  CHECK(parse_address("[::1]:80").value().loopback);
+  CHECK(parse_address("unix:/run/x").value().path == "/run/x");
+  CHECK_FALSE(parse_address("80"));
+  CHECK_FALSE(parse_address("host:70000"));
+  CHECK_FALSE(parse_address("unix:"));
+}

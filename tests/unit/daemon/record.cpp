@@ -1,0 +1,128 @@
+// Records and segment headers as bytes.
+#include "store/record.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace mixstream;
+
+namespace {
+
+constexpr std::uint64_t identity = 0x1122334455667788;
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// A segment with a message, a feedback and a rejection, from record 40 on.
+Bytes three_records(const SegmentHeader& header) {
+  Bytes segment = encode(header);
+  Bytes record;
+  const auto add = [&](const auto& content, std::uint64_t number) {
+    encode_record(record, identity, number, content);
+    segment.insert(segment.end(), record.begin(), record.end());
+  };
+  add(Message{"plant/pump", bytes_of("{\"y\":1}"), 17.5}, 40);
+  add(Feedback{123, bytes_of("fed back")}, 41);
+  add(Rejection{"peer", "line_too_long"}, 42);
+  return segment;
+}
+
+std::size_t sound_records(std::span<const std::byte> segment, const SegmentHeader& header) {
+  RecordReader reader(segment, header);
+  std::size_t count = 0;
+  while (reader.next()) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("records come back as they were") {
+  const SegmentHeader header{identity, 40, 77, 99};
+  const Bytes segment = three_records(header);
+  const Outcome<SegmentHeader> read = decode_segment_header(segment);
+  REQUIRE(read);
+  CHECK(read.value() == header);
+  RecordReader reader(segment, header);
+  const auto first = reader.next();
+  REQUIRE(first);
+  const auto message = message_in(*first);
+  REQUIRE(message);
+  CHECK(message->source == "plant/pump");
+  CHECK(text_of(message->payload) == "{\"y\":1}");
+  CHECK(message->arrival == 17.5);
+  CHECK_FALSE(feedback_in(*first));
+  CHECK_FALSE(rejection_in(*first));
+  const auto second = reader.next();
+  REQUIRE(second);
+  REQUIRE(feedback_in(*second));
+  CHECK(feedback_in(*second)->row == 123);
+  CHECK(text_of(feedback_in(*second)->bytes) == "fed back");
+  const auto third = reader.next();
+  REQUIRE(third);
+  REQUIRE(rejection_in(*third));
+  CHECK(rejection_in(*third)->reason == "line_too_long");
+  CHECK(third->number == 42);
+  CHECK_FALSE(reader.next());
+  CHECK(reader.at_end());
+  CHECK(reader.next_number() == 43);
+}
+
+TEST_CASE("every flipped bit and every cut of a segment is seen") {
+  const SegmentHeader header{identity, 40, 77, 99};
+  const Bytes segment = three_records(header);
+  for (std::size_t bit = 0; bit < segment.size() * 8; ++bit) {
+    Bytes flipped = segment;
+    flipped[bit / 8] ^= static_cast<std::byte>(1 << (bit % 8));
+    if (bit / 8 < segment_header_size) {
+      CHECK_FALSE(decode_segment_header(flipped));
+    } else {
+      CHECK(sound_records(flipped, header) < 3);
+    }
+  }
+  for (std::size_t size = 0; size < segment.size(); ++size) {
+    const std::span<const std::byte> cut = std::span(segment).first(size);
+    if (size < segment_header_size) {
+      CHECK_FALSE(decode_segment_header(cut));
+    } else {
+      CHECK(sound_records(cut, header) < 3);
+    }
+  }
+}
+
+TEST_CASE("damage before a sound record is told from a torn tail") {
+  const SegmentHeader header{identity, 40, 77, 99};
+  const Bytes segment = three_records(header);
+  Bytes torn = segment;
+  torn.back() ^= std::byte{1};
+  RecordReader tail(torn, header);
+  while (tail.next()) {
+  }
+  CHECK(tail.next_number() == 42);
+  CHECK_FALSE(tail.record_behind());
+  Bytes damaged = segment;
+  damaged[segment_header_size + record_header_size] ^= std::byte{1};
+  RecordReader inner(damaged, header);
+  CHECK_FALSE(inner.next());
+  CHECK(inner.record_behind());
+}
+
+TEST_CASE("records of another journal or out of order do not count") {
+  const SegmentHeader header{identity, 40, 77, 99};
+  const Bytes segment = three_records(header);
+  CHECK(sound_records(segment, {identity + 1, 40, 77, 99}) == 0);
+  CHECK(sound_records(segment, {identity, 41, 77, 99}) == 0);
+}
+
+TEST_CASE("a later version is named") {
+  Bytes bytes = encode(SegmentHeader{identity, 0, 0, 0});
+  bytes[8] = std::byte{2};
+  const Outcome<SegmentHeader> read = decode_segment_header(bytes, false);
+  REQUIRE_FALSE(read);
+  CHECK(read.refusal().reason == Reason::unknown_version);
+}

@@ -1,0 +1,208 @@
+#include "mixstreamd/web/site.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "mixstream/report/json.hpp"
+#include "support/fake_daemon.hpp"
+
+using namespace mixstream;
+using namespace mixstream::web;
+using Json = nlohmann::json;
+
+namespace {
+
+struct Fixture {
+  FakeDaemon daemon;
+  Site site{daemon, Access()};
+
+  Fixture() {
+    daemon.set(fitted_stream("pump"));
+    daemon.set(empty_stream("valve"));
+  }
+  Response get(const std::string& path) { return ask("GET", path); }
+  Response ask(const std::string& method, const std::string& path) {
+    return site.answer({.method = method, .path = path, .headers = {{"host", "localhost"}}});
+  }
+  Response predict(const std::string& body, const std::string& type = "application/json") {
+    return site.answer({.method = "POST",
+                        .path = "/api/v1/streams/pump/predict",
+                        .headers = {{"host", "localhost"}, {"content-type", type}},
+                        .body = body});
+  }
+};
+
+Json json_of(const Response& response) {
+  REQUIRE(response.body != nullptr);
+  return Json::parse(*response.body);
+}
+
+std::string text_of(const Response& response) {
+  return json_of(response)["text"];
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Fixture, "the list tells of every stream what matters") {
+  const Json list = json_of(get("/api/v1/streams"));
+  CHECK(list["schema"] == 1);
+  REQUIRE(list["streams"].size() == 2);
+  const Json& pump = list["streams"][0];
+  CHECK(pump["name"] == "pump");
+  CHECK(pump["rows"]["in"] == 1010);
+  CHECK(pump["rows"]["refused"] == Json{{"not_a_number", 3}, {"wrong_shape", 1}});
+  CHECK(pump["rows"]["per_second"] == 250.5);
+  CHECK(pump["fit"]["status"] == "ok");
+  CHECK(pump["alarms"][0]["words"] == "recent rows disagree with older ones");
+  CHECK(pump["alarms"][0]["active"] == true);
+  CHECK(list["streams"][1]["fit"].is_null());
+  CHECK(json_of(get("/api/v1/streams/pump")) == pump);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the model is what the tool prints, so that the tool can read it") {
+  const Response model = get("/api/v1/streams/pump/model");
+  CHECK(*model.body == to_json(daemon.find("pump")->fit->model.report) + "\n");
+  const Outcome<FittedLaws> laws = laws_from_json(*model.body);
+  REQUIRE(laws);
+  CHECK(laws.value().mixture == daemon.find("pump")->fit->model.report.mixture());
+}
+
+TEST_CASE_FIXTURE(Fixture, "data and history follow the fit and are made once for all") {
+  const Response data = get("/api/v1/streams/pump/data");
+  CHECK(json_of(data)["models"][0]["sample"]["y"].size() == 40);
+  CHECK(get("/api/v1/streams/pump/data").body == data.body);
+  CHECK(json_of(get("/api/v1/streams/pump/history"))["fits"].size() == 1);
+  StreamView stream = *daemon.find("pump");
+  FitView next = *stream.fit;
+  next.model.history.add(next.model.report);
+  next.model.report.rows = 2000;
+  stream.fit = std::make_shared<const FitView>(next);
+  daemon.set(stream);
+  CHECK(get("/api/v1/streams/pump/data").body != data.body);
+  const Json fits = json_of(get("/api/v1/streams/pump/history"))["fits"];
+  REQUIRE(fits.size() == 2);
+  CHECK(fits[1]["rows"] == 2000);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what has no fit yet says so") {
+  for (const std::string leaf : {"model", "data", "history"})
+    CHECK(get("/api/v1/streams/valve/" + leaf).status == 409);
+  CHECK(site.answer({.method = "POST",
+                     .path = "/api/v1/streams/valve/predict",
+                     .headers = {{"content-type", "application/json"}},
+                     .body = R"({"rows":[]})"})
+            .status == 409);
+}
+
+TEST_CASE_FIXTURE(Fixture, "other addresses and other methods are refused with what to do") {
+  for (const std::string path :
+       {"/index.html", "/api", "/api/v1", "/api/v1/streams/", "/api/v1/streamsx", "/api/v1/streams/pump/",
+        "/api/v1/streams/pump/model/", "/api/v1/streams/../../etc/passwd", "/../etc/passwd", "//",
+        "/api/v1/streams/%70ump", "/metrics/", "/api/v1/streams/pump/model/x"})
+    CHECK_MESSAGE(get(path).status == 404, path);
+  CHECK(text_of(get("/api/v1/streams/pumo/model")).find("did you mean pump?") != std::string::npos);
+  for (const std::string path :
+       {"/", "/metrics", "/healthz", "/readyz", "/api/v1/streams", "/api/v1/streams/pump/model"}) {
+    const Response refused = ask("POST", path);
+    CHECK(refused.status == 405);
+    CHECK(refused.headers == std::vector<std::pair<std::string, std::string>>{{"Allow", "GET, HEAD"}});
+    CHECK(ask("HEAD", path).status == 200);
+    CHECK(ask("DELETE", path).status == 405);
+  }
+  CHECK(get("/api/v1/streams/pump/refit").status == 405);
+  CHECK(get("/api/v1/streams/pump/predict").status == 405);
+}
+
+TEST_CASE_FIXTURE(Fixture, "health is told with its words") {
+  CHECK(get("/healthz").status == 200);
+  CHECK(get("/readyz").status == 200);
+  daemon.set_health({false, "the disk is full: make room"}, {false, "loading"});
+  CHECK(get("/healthz").status == 503);
+  CHECK(json_of(get("/healthz"))["words"] == "the disk is full: make room");
+  CHECK(get("/readyz").status == 503);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a refit is asked for, not waited for") {
+  CHECK(ask("POST", "/api/v1/streams/pump/refit").status == 202);
+  CHECK(daemon.refits_asked() == std::vector<std::string>{"pump"});
+  CHECK(ask("POST", "/api/v1/streams/valve/refit").status == 409);
+  CHECK(ask("POST", "/api/v1/streams/none/refit").status == 404);
+}
+
+TEST_CASE_FIXTURE(Fixture, "predictions follow the laws") {
+  const Json answer =
+      json_of(predict(R"({"rows":[{"t":0.5,"y":2.02,"other":"x"},{"t":0.5},{"t":1,"y":null}],"level":0.5})"));
+  CHECK(answer["fit_rows"] == 1000);
+  CHECK(answer["level"] == 0.5);
+  const Json& rows = answer["predictions"];
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0]["component"] == 1);  // y = 1 + 2 t says 2, the other -0.75
+  CHECK(rows[0]["probabilities"][0].get<double>() > 0.999);
+  CHECK(rows[0]["expected"].get<double>() == doctest::Approx(2.0));
+  CHECK(rows[1]["component"] == 2);
+  CHECK(rows[1]["probabilities"] == Json{0.25, 0.75});
+  CHECK(rows[1]["expected"].get<double>() == doctest::Approx(0.25 * 2.0 - 0.75 * 0.75));
+  CHECK(rows[1]["low"].get<double>() < -0.75);
+  CHECK(rows[2]["expected"].get<double>() == doctest::Approx(0.25 * 3.0 - 0.75 * 0.5));
+}
+
+TEST_CASE_FIXTURE(Fixture, "questions that cannot be answered are refused by row and column") {
+  CHECK(predict(R"({"rows":[{"t":1}]})", "text/plain").status == 415);
+  CHECK(predict(R"({"rows":[{"t":1}]})", "application/json; charset=utf-8").status == 200);
+  for (const std::string body :
+       {"", "[", "[]", "{}", R"({"rows":1})", R"({"rows":[1]})", R"({"rows":[{"t":"1"}]})",
+        R"({"rows":[{"t":1,"y":"x"}]})", R"({"rows":[{"t":1e999}]})", R"({"rows":[{"t":1}],"level":2})",
+        R"({"rows":[{"t":1}],"level":"x"})", "\xff\xfe", R"({"rows":[{"t":1e308,"y":1}]})"})
+    CHECK_MESSAGE(predict(body).status == 400, body);
+  CHECK(text_of(predict(R"({"rows":[{"t":1},{"T":1}]})")).find("row 2 has no number in column t") == 0);
+  CHECK(predict("{\"rows\":" + std::string(60000, '[')).status == 400);
+}
+
+TEST_CASE_FIXTURE(Fixture, "answers carry what keeps a browser safe") {
+  const std::string head = head_of(get("/api/v1/streams"), true);
+  for (const std::string line :
+       {"Cache-Control: no-store", "X-Content-Type-Options: nosniff", "X-Frame-Options: DENY",
+        "Content-Security-Policy: default-src 'none'", "Cross-Origin-Resource-Policy: same-origin",
+        "Connection: keep-alive", "Content-Type: application/json"})
+    CHECK_MESSAGE(head.find(line + "") != std::string::npos, line);
+  const std::string page = head_of(get("/"), false);
+  CHECK(page.find("Connection: close") != std::string::npos);
+  CHECK(page.find("Content-Type: text/html") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "names from outside come out as text") {
+  const std::string hostile = "</script>\"\\\n\xff";
+  StreamView stream = fitted_stream("pump");
+  stream.source = hostile;
+  stream.alarms = {{{}, 1, hostile, hostile, true}};
+  daemon.set(stream);
+  CHECK(json_of(get("/api/v1/streams"))["streams"][0]["source"].get<std::string>().starts_with(
+      "</script>\"\\\n"));
+  const std::string metrics = *get("/metrics").body;
+  CHECK(metrics.find("kind=\"</script>\\\"\\\\\\n\xff\"") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the metrics count what the view counts, and hold nothing that is not finite") {
+  StreamView stream = fitted_stream("pump");
+  stream.rows_per_second = NAN;
+  stream.solve_seconds = INFINITY;
+  daemon.set(stream);
+  site.count({.status = 404});
+  site.count({.status = 404});
+  const std::string text = *get("/metrics").body;
+  for (const std::string line :
+       {"mixstream_rows_in_total{stream=\"pump\"} 1010\n",
+        "mixstream_rows_folded_total{stream=\"valve\"} 0\n",
+        "mixstream_rows_refused_total{stream=\"pump\",reason=\"not_a_number\"} 3\n",
+        "mixstream_component_weight{stream=\"pump\",component=\"1\"} 0.25\n",
+        "mixstream_component_coefficient{stream=\"pump\",component=\"2\",feature=\"t\"} 0.5\n",
+        "mixstream_alarms_active{stream=\"pump\",kind=\"drift\"} 1\n",
+        "mixstream_alarms_active{stream=\"pump\",kind=\"gap\"} 0\n", "mixstream_healthy 1\n",
+        "mixstream_http_requests_total{code=\"404\"} 2\n", "mixstream_build_info{version=\"0.1.0\"} 1\n"})
+    CHECK_MESSAGE(text.find("\n" + line) != std::string::npos, line);
+  CHECK(text.find("} nan") == std::string::npos);
+  CHECK(text.find("} inf") == std::string::npos);
+  CHECK(text.find("process_resident_memory_bytes ") != std::string::npos);
+}
