@@ -19,7 +19,8 @@ namespace mixstream {
 namespace {
 
 constexpr std::uint64_t round_bytes = 64ULL << 20;  // of a rank, before it reports
-constexpr std::uint64_t fewest_rows = 64;           // of a rank, before a fit that nobody asked to see
+constexpr std::uint64_t moves_alone = 3;   // of the polish's anchor: which rows meet the first matters
+constexpr std::uint64_t fewest_rows = 64;  // of a rank, before a fit that nobody asked to see
 
 /// Where the rows of a file end: a last line without newline counts as if it had one.
 Outcome<std::uint64_t> end_of_rows(const std::string& path, std::uint64_t size, Format format) {
@@ -101,7 +102,11 @@ void MpiRun::read_files() {
 
 bool MpiRun::hand_over(const RowReader& reader) {
   handed_at_ = reader.offset();
-  return handed_over_ = ready_for_parts();
+  const EstimatorSettings& settings = session().estimator().settings();
+  const bool polishes =
+      settings.solve.method == FitMethod::standard && settings.solve.polish != PolishKind::off;
+  const std::uint64_t alone = settings.polish.first_check + moves_alone * settings.polish.polish.move_every;
+  return handed_over_ = ready_for_parts() && (!polishes || session().rows() >= alone);
 }
 
 /// Goes on from the checkpoint, if there is one.

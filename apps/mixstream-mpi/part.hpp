@@ -70,9 +70,7 @@ class Part final : public RefusalListener {
   bool goes_on(const RoundLimits& limits) const;
   bool open_segment();
   void close_segment();
-  bool batch_is_over() const noexcept {
-    return row_ == batch_.rows && refused_row_ == batch_.refused.size();
-  }
+  bool batch_is_over() const noexcept { return row_ == batch_.rows && refused_row_ == batch_.refused.size(); }
   bool next_batch();
   void skip_rows_before(std::uint64_t offset);
   void absorb(std::uint64_t most_rows, std::uint64_t most_bytes);

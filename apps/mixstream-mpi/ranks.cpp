@@ -45,15 +45,16 @@ void Ranks::abandon(const std::string& words) {
   std::abort();
 }
 
-void Ranks::wait(MPI_Request& request) {
+void Ranks::wait(MPI_Request& request, bool moving) {
   const auto began = Clock::now();
   auto pause = microseconds(20);
   for (int done = 0;;) {
     if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
       abandon("a rank does not answer any more: the job ends here. " + last_words_);
     if (done != 0) return;
-    if (Clock::now() - began < microseconds(50)) {
+    if (moving || Clock::now() - began < microseconds(50)) {
       ::sched_yield();
+      if (moving) worry(began);
       continue;
     }
     std::this_thread::sleep_for(pause);
@@ -83,7 +84,7 @@ void Ranks::broadcast(Bytes& bytes) {
   for (std::size_t at = 0; at < size; at += largest_message) {
     MPI_Ibcast(bytes.data() + at, as_count(std::min(largest_message, size - at)), MPI_BYTE, 0, MPI_COMM_WORLD,
                &request);
-    wait(request);
+    wait(request, true);
   }
 }
 
@@ -114,7 +115,7 @@ void Ranks::send(std::span<const std::byte> bytes, int to) {
   for (std::size_t at = 0; at < size; at += largest_message) {
     MPI_Isend(bytes.data() + at, as_count(std::min(largest_message, size - at)), MPI_BYTE, to, 0,
               MPI_COMM_WORLD, &request);
-    wait(request);
+    wait(request, true);
   }
 }
 
@@ -127,7 +128,7 @@ Bytes Ranks::receive(int from) {
   for (std::size_t at = 0; at < size; at += largest_message) {
     MPI_Irecv(bytes.data() + at, as_count(std::min(largest_message, size - at)), MPI_BYTE, from, 0,
               MPI_COMM_WORLD, &request);
-    wait(request);
+    wait(request, true);
   }
   return bytes;
 }

@@ -41,7 +41,8 @@ class Ranks {
   [[noreturn]] void abandon(const std::string& words);
 
  private:
-  void wait(MPI_Request& request);
+  /// moving: bytes are on their way, in small pieces that each want a look; sleeping would slow them down.
+  void wait(MPI_Request& request, bool moving = false);
   void worry(std::chrono::steady_clock::time_point waiting_since);
 
   int rank_ = 0;

@@ -119,7 +119,7 @@ class FitSession {
   std::uint64_t last_look_ = 0;  // row count of the last fit made for the history alone
   std::vector<double> features_;
   bool columns_are_features_;  // each as it is: nothing to evaluate
-  std::uint64_t rows_ = 0;  // of all groups
+  std::uint64_t rows_ = 0;     // of all groups
   double solve_seconds_ = 0.0;
 };
 

@@ -16,10 +16,10 @@ class Agreement(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.root = pathlib.Path(cls.folder.name)
-        first = simulate(cls.root / "a.csv", 9000, 5)
+        first = simulate(cls.root / "a.csv", 60000, 5)
         as_ndjson(simulate(cls.root / "plain", 8000, 6), cls.root / "b.ndjson")
         (cls.root / "c.csv.gz").write_bytes(gzip.compress(simulate(cls.root / "plain", 7000, 7).read_bytes()))
-        (cls.root / "d.csv").write_bytes(simulate(cls.root / "plain", 20000, 8).read_bytes().rstrip(b"\n"))
+        (cls.root / "d.csv").write_bytes(simulate(cls.root / "plain", 45000, 8).read_bytes().rstrip(b"\n"))
         cls.files = [first, cls.root / "b.ndjson", cls.root / "c.csv.gz", cls.root / "d.csv"]
         cls.words = ["-q", "-k", "2", "-y", "y", "-x", "1,t,t^3"]
 
@@ -34,7 +34,7 @@ class Agreement(unittest.TestCase):
     def test_every_number_without_the_polish(self):
         words = [*self.words, "--polish", "off", *self.files]
         one = self.last(single(*words))
-        self.assertEqual(one["rows"], 44000)
+        self.assertEqual(one["rows"], 120000)
         for ranks in RANKS:
             with self.subTest(ranks=ranks):
                 first, second = self.last(job(ranks, *words)), self.last(job(ranks, *words))
@@ -73,10 +73,10 @@ class Agreement(unittest.TestCase):
         self.assertIsNone(farthest(self.last(job(4, *words)), one, 1e-9))
 
     def test_fits_while_reading(self):
-        words = [*self.words, "--every", "10000", "--polish", "off", *self.files]
+        words = [*self.words, "--every", "50000", "--polish", "off", *self.files]
         done = job(4, *words)
-        self.assertEqual([fit["rows"] for fit in fits(done)], [10000, 20000, 30000, 40000, 44000])
-        self.assertEqual([fit["final"] for fit in fits(done)], [False] * 4 + [True])
+        self.assertEqual([fit["rows"] for fit in fits(done)], [50000, 100000, 120000])
+        self.assertEqual([fit["final"] for fit in fits(done)], [False] * 2 + [True])
         self.assertEqual(fits(done), fits(job(4, *words)))
         self.assertLess(deviations(self.last(done), self.last(single(*words))), 0.1)
 

@@ -39,8 +39,8 @@ class Failures(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.root = pathlib.Path(cls.folder.name)
-        cls.first = simulate(cls.root / "a.csv", 30000, 5)
-        cls.second = simulate(cls.root / "b.csv", 30000, 6)
+        cls.first = simulate(cls.root / "a.csv", 60000, 5)
+        cls.second = simulate(cls.root / "b.csv", 60000, 6)
         cls.words = ["-k", "2", "-y", "y", "-x", "1,t,t^3"]
 
     @classmethod
@@ -179,7 +179,7 @@ class Failures(unittest.TestCase):
                 if going_on:
                     resumed += 1
                     read = json.loads(done.stderr[done.stderr.index('{"ranks"'):].splitlines()[0])["bytes_read"]
-                    share = 1 - int(going_on.group(1)) / 60000
+                    share = 1 - int(going_on.group(1)) / 120000
                     self.assertLess(read, total * (share + 0.01))
         print(f"killed {killed}, resumed from a checkpoint {resumed}, seed {SEED}", file=sys.stderr)
         self.assertEqual(killed, ROUNDS)

@@ -102,8 +102,8 @@ Verdict AnchoredPolish::merge(const AnchoredPolish& other) {
   return merge_slots(other, 0);
 }
 
-/// Slot 0, what the branch began with, is known here already. The branch's rows count towards the next move as
-/// if they had been absorbed here: the branches to come shall not linearise at an old anchor for ever.
+/// Slot 0, what the branch began with, is known here already. The branch's rows count towards the next move
+/// as if they had been absorbed here: the branches to come shall not linearise at an old anchor for ever.
 Verdict AnchoredPolish::merge_branch(const AnchoredPolish& branch) {
   if (Verdict verdict = merge_slots(branch, 1); !verdict) return verdict;
   state_.rows_since_move += branch.state_.rows;
