@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 analyze, unit, program = sys.argv[1:]
+program = os.path.abspath(program)
 with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "mixstreamd.service")
     with open(unit) as file:

@@ -5,7 +5,9 @@
 #include "mixstream/random.hpp"
 
 int main() {
-  auto state = mixstream::MomentState::create({.layout = {2, 0}}).value();
+  mixstream::StateSettings settings;
+  settings.layout = {2, 0};
+  auto state = mixstream::MomentState::create(settings).value();
   mixstream::Random sensor(1);
   for (int i = 0; i < 1000; ++i) {
     const double x[2] = {1.0, sensor.normal()};
