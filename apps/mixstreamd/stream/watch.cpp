@@ -12,6 +12,12 @@ namespace {
 using namespace std::chrono_literals;
 
 std::string words_of(const DriftEvent& event) {
+  if (event.sign == DriftSign::moments) {
+    return fmt::format(
+        "the stream changed: the moments of recent rows contradict the laws of older ones ({:.1f} standard "
+        "deviations)",
+        event.deviations);
+  }
   const bool scores = event.sign == DriftSign::scores;
   return fmt::format(
       "the stream changed: recent rows {} ({:.1f} standard deviations, {:.3g} nats a row)",

@@ -43,7 +43,8 @@ struct DriftEvent {
   std::uint64_t row = 0;  ///< rows given to the detector when it spoke
   DriftSign sign = DriftSign::likelihood;
   double deviations = 0.0;    ///< how far out, in standard deviations
-  double nats_per_row = 0.0;  ///< log-likelihood a row: lost against the past, or that a new fit would gain
+  double nats_per_row = 0.0;  ///< log-likelihood a row: lost against the past, or that a new fit would
+                              ///< gain; 0 where the moments speak
 
   friend bool operator==(const DriftEvent&, const DriftEvent&) = default;
 };

@@ -42,6 +42,7 @@ MomentTensor since(const RememberedFit& then, const MomentTensor& now, double ke
 
 std::optional<DriftEvent> judge_recent(const MomentTensor& recent, const RowTable& sample,
                                        const RememberedFit& fit, const MomentDriftSettings& settings) {
+  if (!(fit.expected_ratio < settings.largest_expected_ratio)) return {};
   RefinedFit held;
   held.mixture = fit.mixture;
   held.noise = fit.noise;
@@ -51,8 +52,7 @@ std::optional<DriftEvent> judge_recent(const MomentTensor& recent, const RowTabl
   held.expected_ratio = fit.expected_ratio;
   const Outcome<PaneDistance> found = pane_distance(recent, sample, held);
   if (!found || !(found.value().deviations > settings.limit)) return {};
-  const double j_per_row = found.value().distance / recent.effective_rows;
-  return DriftEvent{0, DriftSign::moments, found.value().deviations, 0.5 * j_per_row};
+  return DriftEvent{0, DriftSign::moments, found.value().deviations, 0.0};
 }
 
 }  // namespace mixstream

@@ -18,6 +18,9 @@ namespace mixstream {
 struct MomentDriftSettings {
   double limit = 6.0;                ///< standard deviations that make an event
   std::uint64_t fewest_rows = 5000;  ///< since the fit, before they are judged
+  /// J/dof that a right fit shows with weights from half the sample: above this, as with Gaussian features,
+  /// the weights are too rough to judge recent rows by, and the moments say nothing of drift
+  double largest_expected_ratio = 1.5;
 
   friend bool operator==(const MomentDriftSettings&, const MomentDriftSettings&) = default;
 };

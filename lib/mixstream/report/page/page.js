@@ -313,7 +313,7 @@ const mixstreamPage = (() => {
     if (!drift) return [make("p", {}, "No sign of drift.")];
     return [make("p", {}, "Recent rows disagreed with older ones; a memory that fades (a half-life or a window) lets the fit follow."),
       table("Drift events", ["at row", "sign", "standard deviations", "nats a row"], drift.map((event) =>
-        [grouped(event.row), event.sign === "scores" ? "laws moved" : "rows less likely", plain(event.deviations), plain(event.nats_per_row)]))];
+        [grouped(event.row), { scores: "laws moved", moments: "moments moved" }[event.sign] ?? "rows less likely", plain(event.deviations), plain(event.nats_per_row)]))];
   }
 
   function candidatesWords(candidates) {
