@@ -83,3 +83,23 @@ TEST_CASE("the moments see laws that change, with every memory, and say nothing 
     }
   }
 }
+
+TEST_CASE("where weights from a sample are too rough, the moments say nothing") {
+  const Layout layout{3, 0};
+  const Pilot pilot = Pilot::identity(layout.variables());
+  Simulation rows = plane(6);
+  const RowTable sample = rows.table(4000);
+  RefinedFit fit;
+  fit.mixture = rows.truth();
+  fit.information = {8, 8, std::vector<double>(64)};
+  for (std::size_t i = 0; i < 8; ++i) fit.information(i, i) = 1e12;
+  Mixture later = rows.truth();
+  for (double& coefficient : later.coefficients) coefficient += 0.3;
+  rows.set_truth(later);
+  const MomentTensor recent = moments_of(rows.table(20000), layout, pilot);
+  for (const double expected_ratio : {1.0, 2.0}) {
+    fit.expected_ratio = expected_ratio;
+    const RememberedFit then = remember(fit, moments_of(sample, layout, pilot), 4000, 1, 0.0);
+    CHECK(judge_recent(recent, sample, then, {}).has_value() == (expected_ratio < 1.5));
+  }
+}
