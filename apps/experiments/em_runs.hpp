@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/streams.hpp"
-#include "mixstream/refinement/em.hpp"
+#include "mixstream/likelihood/em.hpp"
 
 namespace experiments {
 

@@ -11,8 +11,8 @@
 #include "experiments/measured.hpp"
 #include "experiments/pass.hpp"
 #include "experiments/summary.hpp"
-#include "mixstream/refinement/em_search.hpp"
-#include "mixstream/refinement/matching.hpp"
+#include "mixstream/likelihood/em_search.hpp"
+#include "mixstream/likelihood/matching.hpp"
 
 namespace experiments {
 namespace {

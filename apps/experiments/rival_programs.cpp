@@ -8,7 +8,7 @@
 #include "experiments/em_runs.hpp"
 #include "experiments/rivals.hpp"
 #include "experiments/stopwatch.hpp"
-#include "mixstream/refinement/stepwise_em.hpp"
+#include "mixstream/polish/stepwise_em.hpp"
 
 namespace experiments {
 namespace {

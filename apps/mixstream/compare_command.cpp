@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "exit_codes.hpp"
-#include "mixstream/refinement/matching.hpp"
+#include "mixstream/likelihood/matching.hpp"
 #include "model_file.hpp"
 #include "output.hpp"
 

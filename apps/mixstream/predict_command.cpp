@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "exit_codes.hpp"
-#include "mixstream/refinement/prediction.hpp"
+#include "mixstream/likelihood/prediction.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "model_file.hpp"
 #include "output.hpp"

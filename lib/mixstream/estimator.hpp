@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
+#include "mixstream/following/moment_drift.hpp"
+#include "mixstream/following/polish_driver.hpp"
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/state.hpp"
-#include "mixstream/refinement/moment_drift.hpp"
-#include "mixstream/refinement/polish_driver.hpp"
 #include "mixstream/report/report.hpp"
 #include "mixstream/solve.hpp"
 

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "mixstream/estimator.hpp"
-#include "mixstream/refinement/parameters.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 
 namespace mixstream {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "mixstream/refinement/likelihood.hpp"
+#include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "mixstream/likelihood/em_search.hpp"
+#include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/likelihood/matching.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/component_count.hpp"
-#include "mixstream/refinement/em_search.hpp"
-#include "mixstream/refinement/likelihood.hpp"
-#include "mixstream/refinement/matching.hpp"
 #include "mixstream/refinement/outliers.hpp"
-#include "mixstream/refinement/parameters.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/tensor/spectral.hpp"
 #include "mixstream/yield_point.hpp"

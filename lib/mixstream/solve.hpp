@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/following/polish_driver.hpp"
 #include "mixstream/moments/state.hpp"
-#include "mixstream/refinement/polish_driver.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/report/report.hpp"
 #include "mixstream/settings.hpp"

@@ -16,7 +16,7 @@
 
 #include "loop_rows.hpp"
 #include "measure.hpp"
-#include "mixstream/refinement/stepwise_em.hpp"
+#include "mixstream/polish/stepwise_em.hpp"
 
 using namespace mixstream;
 using Clock = std::chrono::steady_clock;

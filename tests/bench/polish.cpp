@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/moments/state.hpp"
-#include "mixstream/refinement/likelihood.hpp"
-#include "mixstream/refinement/parameters.hpp"
-#include "mixstream/refinement/polish.hpp"
+#include "mixstream/polish/polish.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 using namespace mixstream;

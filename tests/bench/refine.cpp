@@ -6,8 +6,8 @@
 #include <string>
 
 #include "measure.hpp"
+#include "mixstream/likelihood/em.hpp"
 #include "mixstream/refinement/conditions.hpp"
-#include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "mixstream/refinement/judge.hpp"
 #include "mixstream/refinement/refine.hpp"

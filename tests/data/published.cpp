@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/refinement/em_search.hpp"
-#include "mixstream/refinement/matching.hpp"
+#include "mixstream/likelihood/em_search.hpp"
+#include "mixstream/likelihood/matching.hpp"
 
 using namespace mixstream;
 

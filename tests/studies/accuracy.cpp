@@ -10,7 +10,7 @@
 
 #include "experiments/pass.hpp"
 #include "experiments/statistics.hpp"
-#include "mixstream/refinement/em.hpp"
+#include "mixstream/likelihood/em.hpp"
 
 namespace {
 

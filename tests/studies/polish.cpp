@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "experiments/statistics.hpp"
-#include "mixstream/refinement/em.hpp"
-#include "mixstream/refinement/matching.hpp"
-#include "mixstream/refinement/parameters.hpp"
-#include "mixstream/refinement/polish_driver.hpp"
+#include "mixstream/following/polish_driver.hpp"
+#include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/matching.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "support/kept.hpp"
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "experiments/statistics.hpp"
-#include "mixstream/refinement/em.hpp"
+#include "mixstream/likelihood/em.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 #include "support/kept.hpp"

@@ -15,8 +15,8 @@
 
 #include "experiments/pass.hpp"
 #include "experiments/statistics.hpp"
-#include "mixstream/refinement/em.hpp"
-#include "mixstream/refinement/matching.hpp"
+#include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/matching.hpp"
 
 namespace {
 

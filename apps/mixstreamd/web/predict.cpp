@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api.hpp"
-#include "mixstream/refinement/prediction.hpp"
+#include "mixstream/likelihood/prediction.hpp"
 
 namespace mixstream::web {
 namespace {

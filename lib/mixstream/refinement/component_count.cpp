@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions.hpp"
-#include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
-#include "mixstream/refinement/parameters.hpp"
 #include "mixstream/refinement/starts.hpp"
 
 namespace mixstream {

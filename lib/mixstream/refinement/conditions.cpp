@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions_content.hpp"
-#include "mixstream/refinement/parameters.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/levenberg_marquardt.hpp"
 #include "mixstream/refinement/numerics.hpp"
-#include "mixstream/refinement/parameters.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "mixstream/refinement/em.hpp"
-#include "mixstream/refinement/likelihood.hpp"
+#include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/yield_point.hpp"
 

@@ -5,11 +5,11 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions.hpp"
-#include "mixstream/refinement/em.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "mixstream/refinement/judge.hpp"
-#include "mixstream/refinement/parameters.hpp"
 #include "mixstream/refinement/sample_prior.hpp"
 #include "mixstream/refinement/starts.hpp"
 

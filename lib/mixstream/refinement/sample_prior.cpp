@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "mixstream/refinement/parameters.hpp"
-#include "mixstream/refinement/polish.hpp"
+#include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/polish/polish.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "mixstream/refinement/likelihood.hpp"
-#include "mixstream/refinement/matching.hpp"
+#include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/likelihood/matching.hpp"
 #include "mixstream/report/json.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/report/page_view.hpp"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <optional>
 
-#include "mixstream/refinement/likelihood.hpp"
+#include "mixstream/likelihood/likelihood.hpp"
 
 namespace mixstream {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "mixstream/following/drift.hpp"
 #include "mixstream/mixture.hpp"
-#include "mixstream/refinement/drift.hpp"
 #include "mixstream/regression/identifiability.hpp"
 #include "mixstream/tensor/spectral.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "mixstream/refinement/parameters.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "support/expected_tensor.hpp"
 #include "support/moments_of.hpp"

@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "mixstream/refinement/parameters.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 #include "support/moments_of.hpp"
 
 using namespace mixstream;

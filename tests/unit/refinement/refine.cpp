@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "mixstream/refinement/em.hpp"
+#include "mixstream/likelihood/em.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "support/expected_tensor.hpp"
 #include "support/kept.hpp"

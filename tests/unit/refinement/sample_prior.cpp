@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "mixstream/refinement/em.hpp"
+#include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
-#include "mixstream/refinement/likelihood.hpp"
-#include "mixstream/refinement/parameters.hpp"
 #include "support/kept.hpp"
 
 using namespace mixstream;

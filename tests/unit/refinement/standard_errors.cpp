@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "mixstream/refinement/parameters.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 
 using namespace mixstream;
 

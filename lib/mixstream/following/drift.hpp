@@ -1,0 +1,125 @@
+// Drift: recent rows against what the polish expects of them, judged block by block.
+//
+// Two signs. The likelihood: the mean of log p(y | x) over recent rows below that of older ones, which sees
+// noise that grows and laws that leave. (A gain is no sign: it is how a fit looks that learns.) The scores:
+// at a right anchor they sum to zero within N(0, W I_1), and what they sum to instead says that the laws
+// moved even where the likelihood hardly changed. The anchor is itself estimated, from rows of weight N: a
+// block of weight w sees its error, which adds w^2 / N to the variance.
+//
+// Each sign is read over the last block and over an average that fades, in standard deviations.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/polish/polish.hpp"
+
+namespace mixstream {
+
+struct DriftSettings {
+  std::uint64_t block_rows = 1024;    ///< judged together; a multiple of 64
+  double fading = 0.1;                ///< weight of the newest block in the fading average
+  std::uint64_t settle_rows = 25000;  ///< of a polish, before it is judged: its first anchors are rough
+  std::size_t lag_blocks = 20;        ///< recent blocks that are not yet part of the past
+  std::size_t past_blocks = 20;       ///< needed before recent likelihoods are compared with the past
+  double past_fading = 0.005;         ///< of the past, a block: what was usual long ago counts little
+  double limit = 6.0;                 ///< standard deviations that make an event
+
+  friend bool operator==(const DriftSettings&, const DriftSettings&) = default;
+};
+
+enum class DriftSign : std::uint8_t {
+  likelihood,  ///< recent rows are less likely than older ones
+  scores,      ///< recent rows pull the parameters away
+  moments,     ///< the moments of recent rows contradict the fit of older ones (moment_drift.hpp)
+};
+const char* name_of(DriftSign sign) noexcept;  ///< "likelihood", "scores" or "moments"
+
+struct DriftEvent {
+  std::uint64_t row = 0;  ///< rows given to the detector when it spoke
+  DriftSign sign = DriftSign::likelihood;
+  double deviations = 0.0;    ///< how far out, in standard deviations
+  double nats_per_row = 0.0;  ///< log-likelihood a row: lost against the past, or that a new fit would
+                              ///< gain; 0 where the moments speak
+
+  friend bool operator==(const DriftEvent&, const DriftEvent&) = default;
+};
+
+/// A chi-square reading as standard deviations of a normal one (Wilson and Hilferty). No throw.
+double deviations_of_chi_square(double chi_square, double dof) noexcept;
+
+/// A fading sum of blocks: of scores and log densities with what their variances need.
+struct FadingBlocks {
+  std::vector<double> score;
+  double score_variance = 0.0;  ///< in units of I_1
+  double log_density = 0.0;
+  double weight = 0.0;
+  double weight_squares = 0.0;
+
+  friend bool operator==(const FadingBlocks&, const FadingBlocks&) = default;
+};
+
+/// Sums over whole blocks.
+struct DensitySums {
+  double weight = 0.0;
+  double weight_squares = 0.0;
+  double log_density = 0.0;
+  double log_density_squares = 0.0;
+
+  friend bool operator==(const DensitySums&, const DensitySums&) = default;
+};
+
+/// All that a detector remembers, as plain numbers.
+struct DriftState {
+  DriftSettings settings;
+  std::uint64_t rows = 0;
+  std::uint64_t block_rows = 0;        ///< rows in the open block
+  DensitySums block;                   ///< the open block
+  std::vector<double> block_score;     ///< and its score
+  std::array<FadingBlocks, 2> recent;  ///< the last block, and the fading average
+  std::vector<DensitySums> lag;        ///< ring of recent blocks
+  std::uint64_t blocks = 0;            ///< closed since the last restart
+  DensitySums past;                    ///< blocks older than those
+  std::uint64_t past_count = 0;
+  bool scores_out = false;             ///< an event was raised and the scores have not come back since
+  double likelihood_deviations = 0.0;  ///< last readings, for telemetry
+  double score_deviations = 0.0;
+
+  friend bool operator==(const DriftState&, const DriftState&) = default;
+};
+
+/// Allocates at construction only; one thread at a time.
+class DriftDetector {
+ public:
+  /// Throws std::invalid_argument for settings without meaning.
+  explicit DriftDetector(std::size_t parameter_count, const DriftSettings& settings = {});
+
+  static Outcome<DriftDetector> restore(const DriftState& state, std::size_t parameter_count);
+  const DriftState& state() const noexcept { return state_; }
+
+  /// Takes the block that the polish has just completed. No throw, no allocation; P additions, and once in
+  /// settings.block_rows rows P^3 / 3 products.
+  std::optional<DriftEvent> add(const AnchoredPolish& polish) noexcept;
+
+  /// Forgets the past and the recent blocks: for a new polish. No throw, no allocation.
+  void restart() noexcept;
+
+ private:
+  explicit DriftDetector(DriftState state);
+
+  std::optional<DriftEvent> close_block(const AnchoredPolish& polish) noexcept;
+  void fade(FadingBlocks& recent, double share, double anchor_weight) noexcept;
+  void age_blocks() noexcept;
+  std::optional<DriftEvent> judge_likelihood() noexcept;
+  std::optional<DriftEvent> judge_scores(double anchor_weight) noexcept;
+
+  DriftState state_;
+  SymmetricSolver solver_;
+  std::vector<double> information_;
+};
+
+}  // namespace mixstream

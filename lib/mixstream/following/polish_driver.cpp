@@ -1,0 +1,264 @@
+#include "mixstream/following/polish_driver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/likelihood/matching.hpp"
+#include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/yield_point.hpp"
+
+namespace mixstream {
+namespace {
+
+bool same_model(const Mixture& a, const Mixture& b) noexcept {
+  return a.feature_count == b.feature_count && a.component_count() == b.component_count();
+}
+
+/// Few parameters scatter more widely about their mean of one: the limit keeps the chance of a false alarm
+/// below one in a million from two parameters on.
+double limit_for(std::size_t parameter_count, double limit) noexcept {
+  return limit * (1.0 + 3.0 / static_cast<double>(parameter_count));
+}
+
+}  // namespace
+
+const char* name_of(PolishKind kind) noexcept {
+  switch (kind) {
+    case PolishKind::off:
+      return "off";
+    case PolishKind::scoring:
+      return "scoring";
+    case PolishKind::stepwise_em:
+      return "stepwise-em";
+  }
+  return "";
+}
+
+const char* name_of(Reconciled reconciled) noexcept {
+  switch (reconciled) {
+    case Reconciled::not_started:
+      return "not_started";
+    case Reconciled::started:
+      return "started";
+    case Reconciled::kept:
+      return "kept";
+    default:
+      return "reset";
+  }
+}
+
+double hausman_distance(const RefinedFit& refined, const Mixture& mixture) {
+  if (!same_model(refined.mixture, mixture)) return std::numeric_limits<double>::infinity();
+  const std::vector<double> theirs = to_parameters(refined.mixture, refined.noise);
+  std::vector<double> gap =
+      to_parameters(relabelled(mixture, matching_order(refined.mixture, mixture)), refined.noise);
+  for (std::size_t i = 0; i < gap.size(); ++i) gap[i] -= theirs[i];
+  double form = 0.0;
+  for (std::size_t i = 0; i < gap.size(); ++i) {
+    for (std::size_t j = 0; j < gap.size(); ++j) form += gap[i] * refined.information(i, j) * gap[j];
+  }
+  return form / static_cast<double>(gap.size());
+}
+
+double LikelihoodGain::deviations() const noexcept {
+  if (standard_error > 0.0 && std::isfinite(standard_error)) return mean / standard_error;
+  return mean == 0.0 ? 0.0 : std::copysign(std::numeric_limits<double>::infinity(), mean);
+}
+
+LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, const RowTable& sample) {
+  std::vector<double> scratch(std::max(mixture.component_count(), rival.component_count()));
+  std::vector<double> differences(sample.size());
+  double weight = 0.0;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    if (i % 256 == 0) yield_point();
+    const Row row = sample.row(i);
+    differences[i] = responsibilities(mixture, row, scratch) - responsibilities(rival, row, scratch);
+    weight += row.weight;
+    sum += row.weight * differences[i];
+  }
+  if (!(weight > 0.0)) return {};
+  LikelihoodGain gain{sum / weight, 0.0};
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    const double part = sample.weights[i] * (differences[i] - gain.mean) / weight;
+    gain.standard_error += part * part;
+  }
+  gain.standard_error = std::sqrt(gain.standard_error);
+  return gain;
+}
+
+PolishDriver::PolishDriver(const PolishDriverSettings& settings) : settings_(settings) {
+  state_.next_check = settings.first_check;
+}
+
+Outcome<PolishDriver> PolishDriver::restore(const PolishDriverState& state,
+                                            const PolishDriverSettings& settings) {
+  PolishDriver driver(settings);
+  driver.state_ = state;
+  driver.state_.polish.reset();
+  driver.state_.drift.reset();
+  driver.state_.stepwise.reset();
+  if (state.polish.has_value() != state.drift.has_value())
+    return Refusal{Reason::bad_snapshot, "half of the polish is missing in this state; refit without it"};
+  if (!state.polish) return driver;
+  Outcome<AnchoredPolish> polish = AnchoredPolish::restore(*state.polish);
+  if (!polish) return polish.refusal();
+  Outcome<DriftDetector> drift = DriftDetector::restore(*state.drift, polish.value().shape().parameters());
+  if (!drift) return drift.refusal();
+  driver.polish_ = std::move(polish).value();
+  driver.drift_ = std::move(drift).value();
+  if (settings.kind != PolishKind::stepwise_em) return driver;
+  driver.begin_path();
+  if (!state.stepwise) return driver;
+  Outcome<StepwiseEm> stepwise = StepwiseEm::restore(*state.stepwise);
+  if (!stepwise) return stepwise.refusal();
+  if (!same_model(stepwise.value().mixture(), driver.polish_->anchor()))
+    return Refusal{Reason::bad_snapshot, "the stored polish is of two models; refit without it"};
+  driver.stepwise_ = std::move(stepwise).value();
+  return driver;
+}
+
+PolishDriverState PolishDriver::state() const {
+  PolishDriverState state = state_;
+  if (polish_) state.polish = polish_->state();
+  if (drift_) state.drift = drift_->state();
+  if (stepwise_) state.stepwise = stepwise_->state();
+  return state;
+}
+
+std::optional<DriftEvent> PolishDriver::judge_block() noexcept {
+  std::optional<DriftEvent> event = drift_->add(*polish_);
+  if (event) event->row = state_.rows;
+  return event;
+}
+
+void PolishDriver::forget(double keep) noexcept {
+  if (polish_) polish_->forget(keep);
+}
+
+void PolishDriver::turn_pane() noexcept {
+  if (polish_) polish_->turn_pane();
+}
+
+/// A polish is checked at doublings; while there is none, every row that passes is lost to it, so ask sooner.
+void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
+  if (state_.next_check == 0) state_.next_check = 1;
+  while (state_.next_check <= row_count) {
+    state_.next_check += polish_ ? state_.next_check : std::max<std::uint64_t>(1, state_.next_check / 4);
+  }
+}
+
+Verdict PolishDriver::merge(const PolishDriver& other) {
+  return add(other, &AnchoredPolish::merge);
+}
+
+Verdict PolishDriver::merge_branch(const PolishDriver& branch) {
+  const std::uint64_t next_check = state_.next_check;
+  Verdict verdict = add(branch, &AnchoredPolish::merge_branch);
+  state_.next_check = next_check;
+  return verdict;
+}
+
+PolishDriver PolishDriver::branch() const {
+  PolishDriver result(*this);
+  if (polish_) result.polish_.emplace(polish_->branch());
+  if (drift_) result.drift_->restart();
+  result.state_.rows = 0;
+  result.state_.next_check = ~std::uint64_t{0};  // its rows alone are held against nothing
+  result.state_.entered.fill(0);
+  return result;
+}
+
+Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&)) {
+  if (!polish_ || !other.polish_ || state_.bins != other.state_.bins) {
+    return Refusal{Reason::cannot_merge, "only two polishes of the same rows' bins can be added"};
+  }
+  if (Verdict verdict = ((*polish_).*way)(*other.polish_); !verdict) return verdict;
+  drift_->restart();
+  if (stepwise_) begin_path();
+  state_.rows += other.state_.rows;
+  state_.next_check = std::max(state_.next_check, other.state_.next_check);
+  for (std::size_t bin = 0; bin < largest_bin_count; ++bin) state_.entered[bin] += other.state_.entered[bin];
+  return std::monostate{};
+}
+
+Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
+                                   std::uint32_t bins) {
+  const bool had_one = polish_.has_value();
+  const bool keep =
+      !refined.accepted || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
+  if (refined.accepted) state_.bins = bins;
+  if (!keep) begin(refined, sample);
+  skip_check(row_count);
+  if (keep) return had_one ? Reconciled::kept : Reconciled::not_started;
+  if (had_one) ++state_.resets;
+  return had_one ? Reconciled::reset : Reconciled::started;
+}
+
+/// Worse on the sample beyond chance; or elsewhere than the refined fit, and the sample does not side with
+/// the polish. (A right polish knows far more than a refined fit whose features have heavy tails: no high bar
+/// for it.)
+bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) const {
+  const Mixture polished = polish_->fit().mixture;
+  if (!same_model(polished, refined.mixture) || polish_->state().noise != refined.noise) return true;
+  const double gain = likelihood_gain(polished, refined.mixture, sample).deviations();
+  if (!(gain >= -settings_.likelihood_limit)) return true;
+  const double limit = limit_for(polish_->shape().parameters(), settings_.distance_limit);
+  return !(hausman_distance(refined, polished) < limit) && gain < 0.0;
+}
+
+bool PolishDriver::holds_left_out_rows(std::uint32_t bins) const noexcept {
+  for (std::size_t bin = 0; bin < largest_bin_count; ++bin) {
+    if (state_.entered[bin] > 0 && (bins >> bin & 1U) == 0) return true;
+  }
+  return false;
+}
+
+/// Begins at the fit with its information. A fit that the sample contradicts by a nat a row, such as one
+/// whose noise has vanished, is a place to look for the optimum and no more: EM begins there, and the
+/// polish with what EM finds and without information.
+void PolishDriver::begin(const RefinedFit& refined, const RowTable& sample) {
+  const EmFit nearby = fit_em(sample, refined.mixture, {.noise = refined.noise, .max_iterations = 50});
+  const bool trusted = likelihood_gain(nearby.mixture, refined.mixture, sample).mean < 1.0;
+  const std::size_t size = refined.information.rows;
+  const DenseMatrix nothing{size, size, std::vector<double>(size * size)};
+  polish_.emplace(trusted ? refined.mixture : nearby.mixture, trusted ? refined.information : nothing,
+                  refined.noise, settings_.polish);
+  polish_->warm_anchor(sample);
+  drift_.emplace(polish_->shape().parameters(), settings_.drift);
+  if (settings_.kind == PolishKind::stepwise_em) begin_path();
+  state_.entered.fill(0);
+}
+
+/// Begins the path of stepwise EM where the polish stands.
+void PolishDriver::begin_path() {
+  const PolishedFit fit = polish_->fit();
+  stepwise_.emplace(is_finite(fit.mixture) ? fit.mixture : polish_->anchor(),
+                    StepwiseEmSettings{.noise = polish_->state().noise});
+}
+
+std::optional<PolishedFit> PolishDriver::fit_to_report(const RefinedFit& refined,
+                                                       const RowTable& sample) const {
+  if (!polish_) return {};
+  PolishedFit fit = polish_->fit();
+  if (!same_model(fit.mixture, refined.mixture)) return {};
+  if (!std::ranges::all_of(fit.information.values, [](double value) { return std::isfinite(value); }))
+    return {};
+  if (polish_->rows() < sample.size()) {  // just begun: the sample still says more than the rows since
+    AnchoredPolish warmed = *polish_;
+    warmed.warm_anchor(sample);
+    fit.mixture = warmed.anchor();
+    fit.parameters = to_parameters(fit.mixture, refined.noise);
+  } else if (stepwise_) {
+    fit.mixture = stepwise_->mixture();
+    fit.parameters = to_parameters(fit.mixture, refined.noise);
+  }
+  const double gain = likelihood_gain(fit.mixture, refined.mixture, sample).deviations();
+  if (!(gain >= -settings_.likelihood_limit)) return {};
+  return fit;
+}
+
+}  // namespace mixstream

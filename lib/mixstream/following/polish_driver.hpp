@@ -1,0 +1,155 @@
+// When a polish begins, when it is believed, and when it begins anew.
+//
+// A polish that began at a bad fit never recovers, and says nothing of it. So a fit refined from all moments
+// is held against it at row counts that double: where the two disagree, the sample of rows decides. A fit
+// that was not accepted neither begins nor ends a polish.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "mixstream/following/drift.hpp"
+#include "mixstream/polish/polish.hpp"
+#include "mixstream/polish/stepwise_em.hpp"
+#include "mixstream/refinement/refine.hpp"
+#include "mixstream/rows/row_table.hpp"
+
+namespace mixstream {
+
+/// How the rows of the stream bring a refined fit to maximum-likelihood accuracy.
+enum class PolishKind : std::uint8_t {
+  off,
+  scoring,      ///< the anchored polish: merges, forgets, gives error bars
+  stepwise_em,  ///< stepwise EM's path is reported; the scoring goes on beside it, as guard, for error bars
+                ///< and drift. Only with a memory of everything; a merge begins the path anew
+};
+const char* name_of(PolishKind kind) noexcept;  ///< "off", "scoring" or "stepwise-em"
+
+struct PolishDriverSettings {
+  PolishKind kind = PolishKind::scoring;
+  std::uint64_t first_check = 5000;  ///< rows; later checks at every doubling
+  double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
+  double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
+  PolishSettings polish;
+  DriftSettings drift;
+};
+
+/// (theta - theta_r)' I_r (theta - theta_r) / P after matching labels: about 1 or less when both estimate the
+/// same thing. Infinite when the models differ. Allocates.
+double hausman_distance(const RefinedFit& refined, const Mixture& mixture);
+
+/// How much better one mixture explains the rows of a sample than another: the mean difference of log p(y |
+/// x) and its standard error over rows. Allocates.
+struct LikelihoodGain {
+  double mean = 0.0;
+  double standard_error = 0.0;
+
+  double deviations() const noexcept;  ///< mean / standard_error; infinite for a sure difference
+};
+LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, const RowTable& sample);
+
+enum class Reconciled : std::uint8_t {
+  not_started,  ///< there is no polish, and the fit was not accepted
+  started,      ///< a polish began at the fit
+  kept,         ///< the polish goes on
+  reset,        ///< the polish disagreed with an accepted fit and began anew at it
+};
+const char* name_of(Reconciled reconciled) noexcept;  ///< "not_started", "started", "kept" or "reset"
+
+inline constexpr std::size_t largest_bin_count = 32;
+
+/// What a check decides of the rows to come.
+struct PolishSchedule {
+  std::uint64_t next_check = 0;
+  std::uint32_t bins = 1;  ///< bit b: rows of magnitude bin b enter
+
+  friend bool operator==(const PolishSchedule&, const PolishSchedule&) = default;
+};
+
+/// All that a driver remembers beside its settings, as plain numbers.
+struct PolishDriverState {
+  std::optional<PolishState> polish;
+  std::optional<DriftState> drift;
+  std::optional<StepwiseEmState> stepwise;
+  std::uint64_t rows = 0;  ///< given, left out ones included
+  std::uint64_t next_check = 0;
+  std::uint64_t resets = 0;
+  std::uint32_t bins = 1;                                     ///< bit b: rows of magnitude bin b enter
+  std::array<std::uint64_t, largest_bin_count> entered = {};  ///< rows of each bin in the polish
+
+  friend bool operator==(const PolishDriverState&, const PolishDriverState&) = default;
+};
+
+/// Owns the polish and its drift detector. One thread at a time.
+class PolishDriver {
+ public:
+  explicit PolishDriver(const PolishDriverSettings& settings = {});
+
+  static Outcome<PolishDriver> restore(const PolishDriverState& state, const PolishDriverSettings& settings);
+  PolishDriverState state() const;
+
+  /// Takes a row in pilot coordinates, of the given magnitude bin. No throw, no allocation; bounded as
+  /// AnchoredPolish::absorb and DriftDetector::add are. An event when the row completes a block that drifted.
+  std::optional<DriftEvent> absorb(const Row& row, std::size_t bin = 0) noexcept {
+    ++state_.rows;
+    if (!polish_ || bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) return {};
+    ++state_.entered[bin];
+    if (stepwise_) stepwise_->add(row);
+    if (!polish_->absorb(row)) return {};
+    return judge_block();
+  }
+
+  /// Passed on to the polish, if there is one: see AnchoredPolish. No throw, no allocation.
+  void forget(double keep) noexcept;
+  void turn_pane() noexcept;
+
+  /// Whether a refined fit is due: by row count only, so that a resumed run asks where a continuous one did.
+  bool should_check(std::uint64_t row_count) const noexcept { return row_count >= state_.next_check; }
+  std::uint64_t next_check() const noexcept { return state_.next_check; }  ///< the row count it is due at
+  void skip_check(std::uint64_t row_count) noexcept;  ///< there is no fit to hold it against: ask again later
+
+  /// When the next check is and which bins enter; and both taken over from a copy that was held against a
+  /// fit. No throw.
+  PolishSchedule schedule() const noexcept { return {state_.next_check, state_.bins}; }
+  void take_schedule(const PolishSchedule& schedule) noexcept {
+    state_.next_check = schedule.next_check;
+    state_.bins = schedule.bins;
+  }
+
+  /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
+  Verdict merge(const PolishDriver& other);
+
+  /// A driver for rows that another thread reads, see AnchoredPolish::branch; and what it learnt, added back.
+  PolishDriver branch() const;
+  Verdict merge_branch(const PolishDriver& branch);
+
+  /// Holds the polish against a fit refined from the moments of all rows so far, `row_count` of them; the
+  /// sample and the bins are those of the fit. A polish that holds rows of a bin now left out begins anew.
+  Reconciled reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
+                       std::uint32_t bins = 1);
+
+  const AnchoredPolish* polish() const noexcept { return polish_ ? &*polish_ : nullptr; }
+  const DriftDetector* drift() const noexcept { return drift_ ? &*drift_ : nullptr; }
+  std::uint64_t resets() const noexcept { return state_.resets; }
+
+  /// The polished fit, unless there is none, it is not finite, or the sample finds the refined fit better
+  /// beyond chance: then report the refined one. Allocates.
+  std::optional<PolishedFit> fit_to_report(const RefinedFit& refined, const RowTable& sample) const;
+
+ private:
+  std::optional<DriftEvent> judge_block() noexcept;
+  bool disagrees(const RefinedFit& refined, const RowTable& sample) const;
+  Verdict add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&));
+  bool holds_left_out_rows(std::uint32_t bins) const noexcept;
+  void begin(const RefinedFit& refined, const RowTable& sample);
+  void begin_path();
+
+  PolishDriverSettings settings_;
+  PolishDriverState state_;  // without polish, drift and stepwise, which stand below
+  std::optional<AnchoredPolish> polish_;
+  std::optional<DriftDetector> drift_;
+  std::optional<StepwiseEm> stepwise_;
+};
+
+}  // namespace mixstream
