@@ -179,6 +179,7 @@ void Daemon::solve_due() {
 
 void Daemon::keep_due() {
   for (const std::shared_ptr<Stream>& stream : all()) {
+    stream->keep_feedback(1s);
     if (!stream->snapshot_is_due()) continue;
     if (const Verdict verdict = stream->snapshot(); !verdict)
       log(LogLevel::error, verdict.refusal().text, stream->config().name);
@@ -260,6 +261,7 @@ void Daemon::refit_all() {
 bool Daemon::snapshot_all() {
   bool saved = true;
   for (const std::shared_ptr<Stream>& stream : all()) {
+    stream->keep_feedback(0s);
     const Verdict verdict = stream->snapshot();
     if (!verdict) log(LogLevel::error, verdict.refusal().text, stream->config().name);
     saved = saved && verdict;

@@ -19,6 +19,7 @@ class Wire:
     def __init__(self, connection):
         self.connection = connection
         connection.settimeout(30)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as a broker should: else an answer delays what follows
 
     def read(self):
         head = self.exactly(1)[0]

@@ -1,9 +1,10 @@
 // One stream, one model: messages become durable, then rows, then laws.
 //
 // Three threads meet here. A source's calls take(): journal first, then fold. The solver's calls refit(): on
-// a copy made at a row boundary, so that rows go on while it solves; what the fit feeds back is journalled at
-// its row before the rows' own estimator takes it. The keeper's calls snapshot(). A restart folds the journal
-// in its order and stands where it stood.
+// a copy made at a row boundary, so that rows go on while it solves; what the fit feeds back waits for the
+// next message, is journalled in its record (no message waits for the disk twice), and then taken by the
+// rows' own estimator, before that message. The keeper's calls snapshot(), and journals feedback that no
+// message came for. A restart folds the journal in its order and stands where it stood.
 #pragma once
 
 #include <atomic>
@@ -53,6 +54,8 @@ class Stream {
 
   // ---- The keeper's thread. ----
 
+  /// Journals what a fit fed back when no message has come for so long to take it along.
+  void keep_feedback(Clock::duration patience);
   bool snapshot_is_due() const;
   Verdict snapshot();
 
@@ -101,10 +104,14 @@ class Stream {
   bool append_message(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows);
   template <class Content>
   bool append(const Content& content, std::unique_lock<std::mutex>& rows);
+  Outcome<std::uint64_t> keep(const Message& message);
+  Outcome<std::uint64_t> keep(const Rejection& rejection);
   bool wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows);
+  void note_trouble(const std::string& trouble, const std::string& consequence);
   void note_rows(std::optional<WallTime> now);
   void set_running(bool running);
-  void take_feedback(const FitFeedback& feedback);
+  void leave_feedback(const FitFeedback& feedback, std::uint64_t rows_until_due);
+  void store_feedback();
   void keep_fit(Report report, const Estimator& copy);
   void judge(const Report& report);
   void watch_rate(Clock::time_point now);
@@ -116,6 +123,8 @@ class Stream {
   mutable std::mutex rows_mutex_;  // the store's appends and the fold, in this order
   std::unique_ptr<Store> store_;
   Fold fold_;
+  Bytes feedback_;  // of the newest fit, waiting for the next message; empty: none
+  Clock::time_point feedback_since_{};
   std::condition_variable given_up_;
   bool giving_up_ = false;
 
