@@ -117,13 +117,11 @@ Verdict Daemon::begin_sources() {
     if (Verdict verdict = begin_source(stream); !verdict) return verdict;
   }
   if (!config_.mqtt.enabled) return std::monostate{};
-  MqttListener listener{[this](bool session_present) {
-                          if (!session_present) session_lost_ = true;
-                          connected_anew_ = true;
-                        },
-                        {}};
-  Outcome<std::unique_ptr<MqttClient>> mqtt =
-      MqttClient::start(config_.mqtt, std::move(subscriptions), std::move(listener));
+  const auto note = [this](bool session_present) {
+    if (!session_present) session_lost_ = true;
+    connected_anew_ = true;
+  };
+  Outcome<std::unique_ptr<MqttClient>> mqtt = MqttClient::start(config_.mqtt, std::move(subscriptions), note);
   if (!mqtt) return mqtt.refusal();
   mqtt_ = std::move(mqtt).value();
   return std::monostate{};

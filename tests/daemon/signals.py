@@ -88,6 +88,48 @@ def reloads(program):
         check(daemon.metrics()["mixstream_config_last_reload_successful"] == 1, "the gauge says so")
 
 
+def remembers(program):
+    """Fits and alarms are there again after a restart; after a kill, alarms of what no snapshot held are made again."""
+    with place() as (folder, started):
+        port = free_port()
+        daemon = Daemon(program, folder, SOCKET.format(port=port, k=2, interval="0.1s"))
+        started.append(daemon)
+        daemon.start().wait_ready()
+
+        def stream():
+            return json.loads(daemon.get("/api/v1/streams/lines"))
+
+        def history():
+            wait_until(lambda: stream()["fit"], what="a fit")
+            return json.loads(daemon.get("/api/v1/streams/lines/history"))["fits"]
+
+        def kinds():
+            return [alarm["kind"] for alarm in stream()["alarms"]]
+        for i in range(1, 4):
+            send(port, lines(1000, i))
+            wait_until(lambda: stream()["fit"] and stream()["fit"]["rows"] == 1000 * i, what=f"fit {i}")
+        send(port, b"nonsense\n")
+        wait_until(lambda: "refused" in kinds(), what="an alarm")
+        before, fits = stream()["alarms"], history()
+        check(len(fits) >= 3, f"{len(fits)} fits")
+        check(daemon.terminate() == 0, "exit 0")
+        daemon.start().wait_ready()
+        check(stream()["alarms"] == before, f"alarms over a restart: {stream()['alarms']} instead of {before}")
+        kept = fits[:-1]  # the last is the newest fit, which is made anew
+        check(history()[:len(kept)] == kept, f"the history over a restart: {history()} instead of {fits}")
+        state = os.path.join(folder, "state", "lines")
+        rows = b"0.5,inf\n"
+        send(port, rows)
+        wait_until(lambda: "2 rows refused" in daemon.get("/api/v1/streams/lines"), what="its words follow")
+        daemon.kill()
+        daemon.start().wait_ready()
+        wait_until(lambda: "2 rows refused" in daemon.get("/api/v1/streams/lines"), 10, "told again after a kill")
+        check(history()[:len(kept)] == kept, "the history after a kill")
+        modes = {name: os.stat(os.path.join(state, name)).st_mode & 0o777 for name in os.listdir(state)}
+        check(all(mode & 0o077 == 0 for mode in modes.values()), f"files are their owner's: {modes}")
+        check(os.stat(state).st_mode & 0o777 == 0o700, "and so is the folder")
+
+
 def refuses(program):
     with place() as (folder, started):
         port = free_port()
@@ -124,11 +166,8 @@ def keeps_secrets(program):
         subprocess.run(["mosquitto_passwd", "-b", passwords, "mixstream", "hunter2-very-secret"], check=True)
         os.chmod(passwords, 0o600)
         broker = Broker(folder, extra=f"password_file {passwords}\n")
-        text = open(broker.config).read().replace("allow_anonymous true", "allow_anonymous false")
-        open(broker.config, "w").write(text)
-        broker.stop()
-        broker.start()
         started.append(broker)
+        broker.change("allow_anonymous true", "allow_anonymous false")
         mqtt = f'username = "mixstream"\npassword_file = "{secret}"'
         daemon = Daemon(program, folder, STREAM, broker, mqtt=mqtt, log="debug")
         started.append(daemon)
@@ -173,7 +212,7 @@ def speaks_to_the_manager(program):
 
 
 def main():
-    for test in (terminates_with_everything_saved, reloads, refuses, keeps_secrets, speaks_to_the_manager):
+    for test in (terminates_with_everything_saved, reloads, remembers, refuses, keeps_secrets, speaks_to_the_manager):
         test(sys.argv[1])
         print("passed:", test.__name__, flush=True)
 

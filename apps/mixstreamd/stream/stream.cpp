@@ -34,9 +34,12 @@ Outcome<std::unique_ptr<Stream>> Stream::open(StreamConfig config, const std::st
   Outcome<Fold> fold =
       recovered.snapshot ? Fold::restore(recovered.snapshot->sections, config) : Fold::create(config);
   if (!fold) return fold.refusal();
+  const std::vector<Section> memory =
+      recovered.snapshot ? std::move(recovered.snapshot->sections) : std::vector<Section>{};
   store.value()->release_recovered();
   std::unique_ptr<Stream> stream(
       new Stream(std::move(config), std::move(store).value(), std::move(fold).value()));
+  if (const Verdict verdict = stream->restore_memory(memory); !verdict) return verdict.refusal();
   if (const Verdict verdict = stream->replay(); !verdict) return verdict.refusal();
   return stream;
 }
@@ -54,8 +57,6 @@ Verdict Stream::replay() {
   if (!verdict) return verdict;
   record_count_ = records;
   note_rows(std::nullopt);
-  watched_ = figures_.counts;
-  if (figures_.drift) drift_watched_ = figures_.drift->row;
   refit_wanted_ = figures_.row > 0;
   const auto now = Clock::now().time_since_epoch().count();
   last_refit_ = now;
@@ -182,7 +183,9 @@ bool Stream::snapshot_is_due() const {
 
 Verdict Stream::snapshot() {
   std::unique_lock rows(rows_mutex_);
-  const PendingSnapshot pending = store_->begin_snapshot(fold_.sections());
+  std::vector<Section> sections = fold_.sections();
+  std::ranges::move(memory(), std::back_inserter(sections));
+  const PendingSnapshot pending = store_->begin_snapshot(std::move(sections));
   const std::uint64_t records = record_count_;
   rows.unlock();
   last_snapshot_ = Clock::now().time_since_epoch().count();

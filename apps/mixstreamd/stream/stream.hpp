@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -99,7 +100,16 @@ class Stream {
     std::uint64_t made = 0;       // changes of the view
   };
 
+  /// What alarms have been made of.
+  struct Watched {
+    std::uint64_t gaps = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t drift = 0;  // row of the last event
+  };
+
   Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold);
+  std::vector<Section> memory() const;
+  Verdict restore_memory(std::span<const Section> sections);
   Verdict replay();
   bool append_message(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows);
   template <class Content>
@@ -136,8 +146,7 @@ class Stream {
   double rows_per_second_ = 0.0;
   Clock::time_point rate_since_ = Clock::now();
   std::uint64_t rate_rows_ = 0;
-  RowCounts watched_;                // what alarms have been made of
-  std::uint64_t drift_watched_ = 0;  // the row of the last drift event that was
+  Watched watched_;
   Clock::time_point refused_since_{};
   std::uint64_t sessions_lost_ = 0;
   std::optional<WallTime> snapshot_time_;
