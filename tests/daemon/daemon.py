@@ -112,6 +112,12 @@ class Daemon:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", timeout=10) as answer:
             return answer.read().decode()
 
+    def post(self, path, body=b""):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.http_port}{path}", body,
+                                         {"Content-Type": "application/json"}, method="POST")
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read().decode()
+
     def stream(self, name):
         """What the API says of a stream, as text; nothing while it does not answer."""
         with contextlib.suppress(OSError):
@@ -157,11 +163,14 @@ class Daemon:
 
 @contextlib.contextmanager
 def place():
-    """A folder that goes away, and with it every process that was started through own()."""
+    """A folder that goes away, and with it every process in the list. No daemon among them may have made a sanitizer speak."""
     folder = tempfile.mkdtemp(prefix="mixstreamd-test-")
     started = []
     try:
         yield folder, started
+        for daemon in started:
+            log = daemon.log() if isinstance(daemon, Daemon) else ""
+            check("Sanitizer" not in log and "runtime error:" not in log, log[-20000:])
     finally:
         for thing in started:
             process = getattr(thing, "process", thing)
