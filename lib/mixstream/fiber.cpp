@@ -31,7 +31,7 @@ struct Site {
   Clock::duration stretch{-1};  // the longest of late, which fades; below 0: not known yet
 };
 
-constexpr std::size_t sites_kept = 64;
+constexpr std::size_t sites_kept = 128;
 
 }  // namespace
 
@@ -62,7 +62,7 @@ struct Fiber::Content final : Yielder {
   void pass(std::source_location where) override {
     const Clock::time_point now = Clock::now();
     Clock::duration& known = sites[last_site].stretch;
-    known = std::max(now - last_pass, known - known / 16);
+    known = std::max(now - last_pass, known - known / 64);
     last_pass = now;
     last_site = site_of(where);
     const Clock::duration next = sites[last_site].stretch;
