@@ -96,6 +96,7 @@ void Judge::judge(RefinedFit& fit) const {
     }
     line_error = std::max(line_error, std::sqrt(std::max(variance, 0.0)));
   }
+  yield_point();
   const double own = mean_log_likelihood(fit.mixture, sample_);
   fit.deviance = 2.0 * sample_rows_ * (std::max(best_, own) - own);
   const double dof = static_cast<double>(fit.dof);
