@@ -82,7 +82,14 @@ def play_round(daemon, feeder, state, numbers, words):
 
 
 def settle(daemon, rows):
-    wait_until(lambda: daemon.metric("mixstream_rows_folded_total", "pump") >= rows, 240, f"{rows} rows folded")
+    """Waits for the rows as long as more of them come."""
+    have, since = -1, time.monotonic()
+    while have < rows:
+        now = daemon.metric("mixstream_rows_folded_total", "pump")
+        if now != have:
+            have, since = now, time.monotonic()
+        check(time.monotonic() - since < 60, f"{have} rows folded of {rows}, and no more come")
+        time.sleep(0.05)
 
 
 def main():

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "../background.hpp"
 #include "../log.hpp"
 #include "mixstream/report/json.hpp"
 #include "stream.hpp"
@@ -39,7 +40,7 @@ void Stream::refit() {
   rows.unlock();
   try {
     if (!waiting.empty()) static_cast<void>(copy.take(FitFeedback::decode(waiting).value()));
-    ScheduledFit fit = copy.fit_apart();
+    ScheduledFit fit = in_background([&] { return copy.fit_apart(); });
     leave_feedback(fit.feedback, copy.rows_until_due());
     keep_fit(std::move(fit.report), copy);
   } catch (const std::exception& error) {
