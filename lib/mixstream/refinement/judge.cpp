@@ -40,6 +40,7 @@ std::string Complaints::text() const {
   add(distance, "J");
   add(standard_errors, "standard errors");
   add(likelihood, "sample likelihood");
+  add(search, "a search that never came back to them");
   return text;
 }
 
