@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "mixstream/yield_point.hpp"
 
@@ -74,15 +73,26 @@ void Reservoir::merge(const Reservoir& other, double factor) noexcept {
 }
 
 std::vector<std::size_t> Reservoir::order() const {
-  std::vector<std::size_t> order(held_);
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  struct Place {  // what the order depends on, close together
+    double key;
+    std::uint64_t hash;
+    std::size_t entry;
+  };
+  std::vector<Place> places(held_);
+  for (std::size_t i = 0; i < held_; ++i) places[i] = {entries_[i].key, entries_[i].hash, i};
   yield_point();
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return smaller(entries_[a], entries_[b]); });
+  std::ranges::sort(places, [](const Place& one, const Place& two) {
+    return one.key != two.key ? one.key < two.key : one.hash < two.hash;
+  });
+  std::vector<std::size_t> order(held_);
+  std::ranges::transform(places, order.begin(), &Place::entry);
   return order;
 }
 
 Sample Reservoir::sample(double unit_weight) const {
   Sample sample{{feature_count_, {}, {}, {}}, {}};
+  sample.rows.reserve(size());
+  sample.bins.reserve(size());
   const bool complete = held_ <= capacity_;
   double total = 0.0;
   for (const std::size_t i : order()) {
