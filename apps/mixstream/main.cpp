@@ -58,7 +58,8 @@ bool knows_command(const CLI::App& app, const std::string& word) {
 
 int main(int count, char** words) {
   keep_freed_memory();
-  CLI::App app("Finds the hidden linear laws in a stream of rows: y = beta_h . x + noise, with h unseen.\n");
+  CLI::App app("Finds the hidden linear laws in a stream of rows: y = beta_h . x + noise, with h unseen.\n",
+               "mixstream");
   app.set_version_flag("--version", "mixstream " MIXSTREAM_VERSION);
   app.require_subcommand(1);
   app.footer(

@@ -47,6 +47,7 @@ Refusal unknown_column(const std::vector<std::string>& columns, const std::strin
   if (nearest != columns.end() && edit_distance(*nearest, name) < far) {  // some letter must agree
     text += joined({"; did you mean \"", *nearest, "\"?"});
   }
+  if (!text.ends_with('?')) text += '.';
   text += joined({" The columns are: ", listed(columns), "."});
   const bool all_numbers = std::ranges::all_of(
       columns, [](const std::string& column) { return parse_number(column).kind == NumberKind::number; });
