@@ -6,6 +6,7 @@
 
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions_content.hpp"
+#include "mixstream/regression/sliced.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {
@@ -64,16 +65,28 @@ void Conditions::Content::add_map(const MomentTensor& tensor, int degree, int la
   const Matrix whole = numerics::to_blaze(tensor.view(0, degree, law_degree, Variables::extended));
   // Without a constant in x no law has an intercept: monomials with variable 0, which come first, drop out.
   const std::size_t kept = law_monomials.count(law_degree);
-  const Matrix values =
-      basis[degree] * blaze::submatrix(whole, 0, whole.columns() - kept, whole.rows(), kept);
+  Matrix values(basis[degree].rows(), kept);
+  for (std::size_t top = 0; top < values.rows(); top += 64) {
+    yield_point();
+    const std::size_t rows = std::min<std::size_t>(64, values.rows() - top);
+    blaze::submatrix(values, top, 0, rows, kept) =
+        blaze::submatrix(basis[degree], top, 0, rows, whole.rows()) *
+        blaze::submatrix(whole, 0, whole.columns() - kept, whole.rows(), kept);
+  }
   if (law_degree == 0) {
     maps[{degree, 0}] = values;
     return;
   }
   const std::size_t d = sample.feature_count;
-  Matrix map(values.rows() * d, law_monomials.count(law_degree - 1), 0.0);
+  Matrix map(values.rows() * d, law_monomials.count(law_degree - 1));
+  for (std::size_t i = 0; i < map.rows(); ++i) {
+    if (i % 64 == 0) yield_point();
+    blaze::row(map, i) = 0.0;
+  }
   yield_point();
+  std::size_t done = 0;
   for (const MonomialTable::Slope& slope : law_monomials.slopes(law_degree)) {
+    if (++done % 64 == 0) yield_point();
     for (std::size_t i = 0; i < values.rows(); ++i) {
       map(i * d + slope.variable, slope.source) += slope.factor * values(i, slope.monomial);
     }
@@ -94,8 +107,9 @@ void Conditions::Content::add_instruments() {
     Matrix weighted = root;
     for (std::size_t t = 0; t < weighted.columns(); ++t)
       blaze::column(weighted, t) *= table.root_multiplicity(degree)[t];
-    instruments[degree] = {root.rows(), std::vector<double>(sample.size() * root.rows())};
-    double* target = instruments[degree].values.data();
+    std::vector<double> values;
+    values.reserve(sample.size() *
+                   weighted.rows());  // touched as it fills: a page fault costs more than a row
     for (std::size_t begin = 0; begin < sample.size(); begin += rows_at_once) {
       yield_point();
       const std::size_t count = std::min(rows_at_once, sample.size() - begin);
@@ -105,12 +119,14 @@ void Conditions::Content::add_instruments() {
             columns.data() + static_cast<std::size_t>(layout.variable_of(static_cast<int>(f))) * rows_at_once;
         for (std::size_t i = 0; i < count; ++i) column[i] = sample.row(begin + i).features[f];
       }
+      values.resize((begin + count) * weighted.rows());
       table.evaluate_rows(degree, columns.data(), rows_at_once, powers, scratch);
       cblas_dgemm(CblasRowMajor, CblasTrans, CblasTrans, static_cast<int>(count),
                   static_cast<int>(weighted.rows()), static_cast<int>(weighted.columns()), 1.0, powers.data(),
                   static_cast<int>(rows_at_once), weighted.data(), static_cast<int>(weighted.spacing()), 0.0,
-                  target + begin * weighted.rows(), static_cast<int>(weighted.rows()));
+                  values.data() + begin * weighted.rows(), static_cast<int>(weighted.rows()));
     }
+    instruments[degree] = {weighted.rows(), std::move(values)};
   }
 }
 
@@ -177,6 +193,7 @@ class Implied {
   const Matrix& slopes(int degree, int s) {
     const std::pair<int, int> key{degree, s};
     if (const auto found = slopes_.find(key); found != slopes_.end()) return found->second;
+    yield_point();
     if (!monomials_.contains(s)) {
       Matrix& columns = monomials_[s];
       columns.resize(c_.law_monomials.count(s - 1), laws_.size());
@@ -197,6 +214,7 @@ class Implied {
     const std::size_t d = mixture_.feature_count;
     const Matrix& map = s == 0 ? c_.maps.at({block.degree, 0}) : slopes(block.degree, s);
     for (std::size_t h = 0; h < k; ++h) {
+      yield_point();
       const double factor = noise_factor(block.power, pairs) *
                             std::pow(mixture_.noise_variances[h], static_cast<double>(pairs));
       for (std::size_t i = 0; i < block.size; ++i) {
@@ -249,7 +267,7 @@ void Conditions::implied(const Mixture& mixture, NoiseModel noise, std::vector<d
                          DenseMatrix& jacobian) const {
   values.assign(size(), 0.0);
   const std::size_t parameters = parameter_count(mixture.component_count(), mixture.feature_count, noise);
-  jacobian = {size(), parameters, std::vector<double>(size() * parameters, 0.0)};
+  jacobian = {size(), parameters, sliced::zeros(size() * parameters)};
   Implied implied(*content_, mixture, noise, values, jacobian);
   for (const Content::Block& block : content_->blocks) implied.add(block);
 }

@@ -16,6 +16,24 @@ bool smaller(const Reservoir::Entry& one, const Reservoir::Entry& two) noexcept 
 // A larger key belongs to a weight of nothing. Since key x weight >= 2^-54, kept weights stay above 2^-954.
 constexpr double largest_key = 0x1p900;
 
+/// Sorts parts of 512, then merges neighbours, with yield points between.
+template <class Value, class Less>
+void sort_in_slices(std::vector<Value>& values, Less less) {
+  constexpr std::ptrdiff_t part = 512;
+  const std::ptrdiff_t size = std::ssize(values);
+  const auto at = [&](std::ptrdiff_t index) { return values.begin() + std::min(index, size); };
+  for (std::ptrdiff_t begin = 0; begin < size; begin += part) {
+    yield_point();
+    std::sort(at(begin), at(begin + part), less);
+  }
+  for (std::ptrdiff_t width = part; width < size; width *= 2) {
+    for (std::ptrdiff_t begin = 0; begin + width < size; begin += 2 * width) {
+      yield_point();
+      std::inplace_merge(at(begin), at(begin + width), at(begin + 2 * width), less);
+    }
+  }
+}
+
 }  // namespace
 
 Reservoir::Reservoir(std::size_t capacity, std::size_t feature_count)
@@ -80,8 +98,7 @@ std::vector<std::size_t> Reservoir::order() const {
   };
   std::vector<Place> places(held_);
   for (std::size_t i = 0; i < held_; ++i) places[i] = {entries_[i].key, entries_[i].hash, i};
-  yield_point();
-  std::ranges::sort(places, [](const Place& one, const Place& two) {
+  sort_in_slices(places, [](const Place& one, const Place& two) {
     return one.key != two.key ? one.key < two.key : one.hash < two.hash;
   });
   std::vector<std::size_t> order(held_);
