@@ -9,6 +9,7 @@
 namespace mixstream::variants {
 namespace {
 
+constexpr std::size_t most_others = 64;   // rows read one at a time before short ones are tried again
 constexpr std::size_t stretch = 1 << 14;  // bytes of one of the two: they and their rows stay in the cache
 
 /// By the place of the point in sixteen bytes and that of the first byte behind the number: which bytes come
@@ -181,10 +182,18 @@ PlainRows plain_rows_avx2(const char* at, const char* stop, const PlainColumns& 
   Stretch two{middle,
               bytes - half > stretch ? at + half + stretch : stop,
               {target.numbers + one.target.room * columns.width, target.begins + one.target.room, room}};
+  std::size_t others = 1;  // rows that are likely to hold longer numbers
   while (one.goes_on() && two.goes_on()) {
+    const std::size_t before = one.rows;
     if (read_both(at, columns, one, two)) break;
-    one.read_row(at, columns);
-    if (!one.odd) two.read_row(at, columns);
+    if (one.rows != before)
+      others = 1;
+    else if (others < most_others)
+      others *= 2;
+    for (std::size_t i = 0; i < others && one.goes_on() && two.goes_on(); ++i) {
+      one.read_row(at, columns);
+      if (!one.odd) two.read_row(at, columns);
+    }
   }
   while (one.goes_on()) one.read_row(at, columns);
   if (one.row != middle) return {one.rows, one.row, one.odd};
