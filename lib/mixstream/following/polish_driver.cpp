@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/expectation.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/parameters.hpp"
@@ -79,16 +80,25 @@ double LikelihoodGain::deviations() const noexcept {
 }
 
 LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, const RowTable& sample) {
-  std::vector<double> scratch(std::max(mixture.component_count(), rival.component_count()));
+  constexpr std::size_t block_rows = variants::em_block_rows;
+  Expectation ours(mixture.component_count(), mixture.feature_count);
+  Expectation theirs(rival.component_count(), rival.feature_count);
+  ours.begin(mixture);
+  theirs.begin(rival);
+  std::vector<double> block((sample.feature_count + 2) * block_rows);
   std::vector<double> differences(sample.size());
   double weight = 0.0;
   double sum = 0.0;
   for (std::size_t i = 0; i < sample.size(); ++i) {
-    if (i % 256 == 0) yield_point();
-    const Row row = sample.row(i);
-    differences[i] = responsibilities(mixture, row, scratch) - responsibilities(rival, row, scratch);
-    weight += row.weight;
-    sum += row.weight * differences[i];
+    if (i % block_rows == 0) {
+      if (i % (4 * block_rows) == 0) yield_point();
+      fill_block(sample, i, block.data());
+      ours.add_likelihood(block.data());
+      theirs.add_likelihood(block.data());
+    }
+    differences[i] = ours.log_densities()[i % block_rows] - theirs.log_densities()[i % block_rows];
+    weight += sample.weights[i];
+    sum += sample.weights[i] * differences[i];
   }
   if (!(weight > 0.0)) return {};
   LikelihoodGain gain{sum / weight, 0.0};
@@ -153,11 +163,16 @@ void PolishDriver::turn_pane() noexcept {
   if (polish_) polish_->turn_pane();
 }
 
-/// A polish is checked at doublings; while there is none, every row that passes is lost to it, so ask sooner.
+/// A polish is checked often while it is young, for then a wrong start shows first. While there is none,
+/// every row that passes is lost to it, so ask sooner.
 void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
-  if (state_.next_check == 0) state_.next_check = 1;
-  while (state_.next_check <= row_count) {
-    state_.next_check += polish_ ? state_.next_check : std::max<std::uint64_t>(1, state_.next_check / 4);
+  std::uint64_t& next = state_.next_check;
+  if (next == 0) next = 1;
+  while (next <= row_count) {
+    if (polish_)
+      next *= next < 4 * settings_.first_check ? 2 : 4;
+    else
+      next += std::max<std::uint64_t>(1, next / 4);
   }
 }
 

@@ -1,7 +1,7 @@
 // When a polish begins, when it is believed, and when it begins anew.
 //
 // A polish that began at a bad fit never recovers, and says nothing of it. So a fit refined from all moments
-// is held against it at row counts that double: where the two disagree, the sample of rows decides. A fit
+// is held against it at growing row counts: where the two disagree, the sample of rows decides. A fit
 // that was not accepted neither begins nor ends a polish.
 #pragma once
 
@@ -28,7 +28,7 @@ const char* name_of(PolishKind kind) noexcept;  ///< "off", "scoring" or "stepwi
 
 struct PolishDriverSettings {
   PolishKind kind = PolishKind::scoring;
-  std::uint64_t first_check = 5000;  ///< rows; later checks at every doubling
+  std::uint64_t first_check = 5000;  ///< rows; then twice and 4 times as many, then at every fourfold
   double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
   PolishSettings polish;

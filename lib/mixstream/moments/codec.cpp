@@ -115,7 +115,7 @@ class StateCodec {
     if (!sound) return damaged("impossible progress");
     s.use_pilot();
     s.pilot_fixed_ = fixed != 0;
-    s.begin_source(s.source_, s.position_);
+    s.source_hash_ = source_hash(s.settings_.seed, s.source_);
     return std::monostate{};
   }
 
