@@ -67,8 +67,9 @@ Outcome<std::uint64_t> bytes_needed(const StateSettings& settings) {
   const std::uint64_t sample = (settings.reservoir_rows + 1) * (d * number + entry);
   const std::uint64_t first_block = settings.pilot_rows * (d + 4) * number;
   const std::uint64_t columns =
-      *monomial_count(m, 3);  // of the kernel's workspace, twice, and its sums and plan
-  const std::uint64_t scratch = number * ((2 * columns + 1) * (block_rows + 8) + 48 * columns);
+      *monomial_count(m, 3);  // of the kernel's workspace, twice, and its panel, sums and plan
+  const std::uint64_t scratch =
+      number * ((2 * columns + 1) * (block_rows + 8) + variants::panel_doubles + 48 * columns);
   const std::uint64_t state =
       pane_count(settings.memory) * (bin_count * bin + sample + sizeof(Pane)) + first_block + scratch;
   const std::uint64_t bytes = 3 * state;
