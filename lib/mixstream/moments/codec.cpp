@@ -115,6 +115,7 @@ class StateCodec {
     if (!sound) return damaged("impossible progress");
     s.use_pilot();
     s.pilot_fixed_ = fixed != 0;
+    s.open_bulk();
     s.begin_source(s.source_, s.position_);
     return std::monostate{};
   }

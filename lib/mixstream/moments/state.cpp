@@ -190,10 +190,16 @@ RowVerdict MomentState::end_first_block() noexcept {
 void MomentState::use_pilot() noexcept {
   for (std::size_t j = 0; j < inverse_scale_.size(); ++j) inverse_scale_[j] = 1.0 / pilot_.scale[j];
   pilot_fixed_ = true;
-  bulk_is_sound_ = settings_.memory.kind == Memory::Kind::everything;
+  open_bulk();
+}
+
+/// The short way is open once the pilot is fixed, where nothing is forgotten and no row of bin 0 is beyond
+/// largest_magnitude.
+void MomentState::open_bulk() noexcept {
+  bulk_is_open_ = pilot_fixed_ && settings_.memory.kind == Memory::Kind::everything;
   for (std::size_t j = 0; j < inverse_scale_.size(); ++j) {
     const double farthest = std::abs(pilot_.shift[j]) + bin_limits[0] * pilot_.scale[j];
-    bulk_is_sound_ = bulk_is_sound_ && farthest <= 0.5 * largest_magnitude;
+    bulk_is_open_ = bulk_is_open_ && farthest <= 0.5 * largest_magnitude;
   }
 }
 
