@@ -64,7 +64,8 @@ Json fit_curves(const Setting& setting, std::size_t rows, std::uint64_t seed, in
   const Drawn drawn = draw(setting, rows, seed);
   Estimator estimator = estimator_for(setting, drawn.layout, seed);
   absorb_all(estimator, drawn.rows);
-  const EmRuns em(drawn.rows, setting.noise());
+  const EmRuns runs(drawn.rows, setting.noise());
+  SharedEmRuns em(runs);
   Json result{{"points", shown_points(drawn)}, {"truth", curves_of(drawn.truth, map)}};
   const Report report = estimator.fit();
   result["ours"] = with_error(drawn.truth, report.mixture(), map);

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "mixstream/likelihood/matching.hpp"
+
 namespace experiments {
 namespace {
 
 constexpr int largest_iterations = 1000;    // as the paper
 constexpr std::size_t first_count = 20000;  // rows
+constexpr double same_within = 0.01;        // |B - B'|_F of two fits to the first rows
 
 RowTable first_rows(const RowTable& rows) {
   RowTable first{rows.feature_count, {}, {}, {}};
@@ -19,17 +22,31 @@ RowTable first_rows(const RowTable& rows) {
 EmRuns::EmRuns(const RowTable& rows, NoiseModel noise)
     : few_(first_rows(rows)), all_(rows), settings_{.noise = noise, .max_iterations = largest_iterations} {}
 
-EmFit EmRuns::from(const Mixture& start) const {
-  const EmFit first = fit_em(few_, start, settings_);
+EmFit EmRuns::on_first(const Mixture& start) const {
+  return fit_em(few_, start, settings_);
+}
+
+EmFit EmRuns::on_all(const EmFit& settled) const {
   EmSettings rest = settings_;
-  rest.max_iterations = std::max(1, largest_iterations - first.iterations);
-  EmFit fit = fit_em(all_, first.mixture, rest);
-  fit.iterations += first.iterations;
+  rest.max_iterations = std::max(1, largest_iterations - settled.iterations);
+  EmFit fit = fit_em(all_, settled.mixture, rest);
+  fit.iterations += settled.iterations;
   return fit;
 }
 
 EmFit EmRuns::from_truth(const Mixture& truth) const {
   return fit_em(all_, truth, settings_);
+}
+
+EmFit SharedEmRuns::from(const Mixture& start) {
+  const EmFit first = runs_.on_first(start);
+  for (const Settled& before : settled_) {
+    if (first.converged && coefficient_error(before.on_first.mixture, first.mixture) < same_within)
+      return before.on_all;
+  }
+  const EmFit fit = runs_.on_all(first);
+  if (first.converged) settled_.push_back({first, fit});
+  return fit;
 }
 
 }  // namespace experiments

@@ -8,7 +8,6 @@
 
 #include "experiments/em_runs.hpp"
 #include "experiments/pass.hpp"
-#include "experiments/stopwatch.hpp"
 #include "mixstream/tensor/spectral.hpp"
 
 namespace experiments {
@@ -30,7 +29,7 @@ bool nearly_equal(const Mixture& one, const Mixture& two) {
 
 /// The paper's method and EM from it, once an attempt: the power method's starts differ. Attempts that found
 /// the same laws share one EM.
-void run_paper(const InstancePlan& plan, const Drawn& drawn, const MomentTensor& tensor, const EmRuns& em,
+void run_paper(const InstancePlan& plan, const Drawn& drawn, const MomentTensor& tensor, SharedEmRuns& em,
                Json& result) {
   SpectralWorkspace workspace;
   SpectralSettings settings = noise_given(plan.setting);
@@ -54,7 +53,7 @@ void run_paper(const InstancePlan& plan, const Drawn& drawn, const MomentTensor&
   }
 }
 
-void run_random_em(const InstancePlan& plan, const Mixture& truth, const EmRuns& em, Json& result) {
+void run_random_em(const InstancePlan& plan, const Mixture& truth, SharedEmRuns& em, Json& result) {
   Random random(plan.seed + 7000000);
   result["em"] = Json::array();
   for (int attempt = 0; attempt < plan.attempts; ++attempt)
@@ -75,15 +74,20 @@ Json described(const Mixture& truth, const Report& report) {
   return json;
 }
 
-/// Our pass. Leaves the estimator, whose moments the spectral methods use.
-Estimator run_ours(const InstancePlan& plan, const Drawn& drawn, std::uint64_t seed, Json& refined,
-                   Json& polished) {
+/// Our pass. Leaves the estimator, whose moments our spectral start uses.
+Estimator run_pass(const InstancePlan& plan, const Drawn& drawn, std::uint64_t seed, Json& result) {
   Estimator estimator = estimator_for(plan.setting, drawn.layout, seed);
   absorb_all(estimator, drawn.rows);
-  polished.push_back(described(drawn.truth, estimator.fit()));
-  refined.push_back(
+  result["polished"].push_back(described(drawn.truth, estimator.fit()));
+  result["refined"].push_back(
       described(drawn.truth, solve(estimator.state(), estimator.settings().solve, nullptr, nullptr).report));
   return estimator;
+}
+
+MomentTensor moments_of(const InstancePlan& plan, const Drawn& drawn) {
+  MomentState state = MomentState::create({.layout = drawn.layout, .seed = plan.seed}).value();
+  for (std::size_t i = 0; i < drawn.rows.size(); ++i) state.absorb(drawn.rows.row(i));
+  return state.moments();
 }
 
 }  // namespace
@@ -95,30 +99,28 @@ std::string key_of(const InstancePlan& plan) {
                      plan.repeat_ours ? " repeated" : "");
 }
 
-Json run_instance(const InstancePlan& plan) {
-  const Stopwatch watch;
+Json run_others(const InstancePlan& plan) {
   const Drawn drawn = draw(plan.setting, plan.rows, plan.seed);
+  const EmRuns runs(drawn.rows, plan.setting.noise());
+  SharedEmRuns em(runs);
   Json result;
-  Json refined = Json::array();
-  Json polished = Json::array();
-  const Estimator estimator = run_ours(plan, drawn, plan.seed, refined, polished);
+  result["mle"] = law_error(drawn.truth, runs.from_truth(drawn.truth).mixture);
+  run_paper(plan, drawn, moments_of(plan, drawn), em, result);
+  run_random_em(plan, drawn.truth, em, result);
+  return result;
+}
+
+Json run_ours(const InstancePlan& plan) {
+  const Drawn drawn = draw(plan.setting, plan.rows, plan.seed);
+  Json result{{"refined", Json::array()}, {"polished", Json::array()}};
+  const MomentTensor tensor = run_pass(plan, drawn, plan.seed, result).state().moments();
   for (int attempt = 1; plan.repeat_ours && attempt < plan.attempts; ++attempt)
-    run_ours(plan, drawn, plan.seed + static_cast<std::uint64_t>(1000 * attempt), refined, polished);
-  const double ours_seconds = watch.processor_seconds();
-  const MomentTensor tensor = estimator.state().moments();
-  const EmRuns em(drawn.rows, plan.setting.noise());
-  result["mle"] = law_error(drawn.truth, em.from_truth(drawn.truth).mixture);
+    run_pass(plan, drawn, plan.seed + static_cast<std::uint64_t>(1000 * attempt), result);
   SpectralWorkspace workspace;
   const int k = static_cast<int>(plan.setting.k);
   result["start_known"] =
       error_or_null(drawn.truth, rank_start(tensor, k, noise_given(plan.setting), workspace));
   result["start"] = error_or_null(drawn.truth, rank_start(tensor, k, {}, workspace));
-  result["refined"] = std::move(refined);
-  result["polished"] = std::move(polished);
-  run_paper(plan, drawn, tensor, em, result);
-  run_random_em(plan, drawn.truth, em, result);
-  result["ours_seconds"] = ours_seconds;
-  result["seconds"] = watch.processor_seconds();
   return result;
 }
 

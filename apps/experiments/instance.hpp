@@ -21,13 +21,14 @@ struct InstancePlan {
 /// What the instance depends on, as text: equal keys give equal results.
 std::string key_of(const InstancePlan& plan);
 
-/// Draws and fits. Errors are |B* - B|_F, least over labellings; null: refused.
+/// Both draw the same rows and fit them. Errors are |B* - B|_F, least over labellings; null: refused.
 ///   mle                     EM from the truth on all rows
 ///   spectral, spectral_em   the paper's method with the noise variance given; EM from what it found
 ///   em                      EM from the paper's random starts
+Json run_others(const InstancePlan& plan);
 ///   start_known, start      our spectral start, noise variance given, and not
 ///   refined, polished       our pass, noise unknown; with the verdict in `status`
-Json run_instance(const InstancePlan& plan);
+Json run_ours(const InstancePlan& plan);
 
 /// A fit is wrong when it errs by more than this and by more than twice as much as the MLE.
 inline constexpr double wrong_above = 0.3;

@@ -31,7 +31,7 @@ struct Site {
   Clock::duration stretch{-1};  // the longest of late, which fades; below 0: not known yet
 };
 
-constexpr std::size_t sites_kept = 64;
+constexpr std::size_t sites_kept = 128;
 
 }  // namespace
 
@@ -43,7 +43,6 @@ struct Fiber::Content final : Yielder {
   std::size_t guard_bytes = 0;
   std::function<void()> work;
   bool running = false;
-  Clock::duration budget{};
   Clock::time_point slice_end;
   Clock::time_point last_pass;
   std::array<Site, sites_kept> sites{};  // the first is the beginning, the last shared by all beyond
@@ -58,15 +57,16 @@ struct Fiber::Content final : Yielder {
   void* inner_fiber = nullptr;
 #endif
 
-  /// Leaves where the stretch that begins here would end beyond the budget, as far as is known of it.
+  /// Leaves where the stretch that begins here would end beyond the budget, as far as is known of it: a
+  /// stretch never met before begins a slice.
   void pass(std::source_location where) override {
     const Clock::time_point now = Clock::now();
     Clock::duration& known = sites[last_site].stretch;
-    known = std::max(now - last_pass, known - known / 16);
+    known = std::max(now - last_pass, known - known / 64);
     last_pass = now;
     last_site = site_of(where);
     const Clock::duration next = sites[last_site].stretch;
-    if (now + (next < Clock::duration::zero() ? budget / 2 : next) >= slice_end) leave();
+    if (next < Clock::duration::zero() || now + next >= slice_end) leave();
   }
 
   std::size_t site_of(std::source_location where) {
@@ -170,7 +170,6 @@ void Fiber::begin(std::function<void()> work) {
 bool Fiber::run(std::chrono::nanoseconds budget) {
   if (!content_->running) return true;
   content_->last_pass = Clock::now();
-  content_->budget = budget;
   content_->slice_end = content_->last_pass + budget;
   content_->enter();
   return !content_->running;

@@ -91,7 +91,7 @@ void bench_slices(LoopOutput output) {
     fmt::print("| d | budget, ms | slices of a refit | median | p99 | worst |\n|---|---|---|---|---|---|\n");
   }
   const std::pair<std::size_t, int> cases[] = {{2, 200},  {2, 1000},  {4, 1000},
-                                               {8, 2000}, {8, 10000}, {16, 100000}};
+                                               {8, 2000}, {8, 10000}, {16, 20000}, {16, 100000}};
   for (const auto& [d, budget] : cases) {
     int refits = 0;
     const std::vector<double> slices = slices_of(d, std::chrono::microseconds(budget), refits);
@@ -107,7 +107,7 @@ void bench_slices(LoopOutput output) {
 }
 
 void bench_stretches() {
-  for (const std::size_t d : {4U, 8U, 16U}) {
+  for (const std::size_t d : {2U, 4U, 8U, 16U}) {
     std::vector<std::pair<double, std::string>> lines;
     for (auto& [place, times] : stretches_of(d).stretches) {
       std::ranges::sort(times);

@@ -244,7 +244,9 @@ MomentTensor MomentState::moments_of(std::span<const Pane> panes, const BinMask&
       if (!bins[b] || pane.bins[b].rows == 0) continue;
       yield_point();
       BinMoments bin = pane.bins[b];
+      yield_point();
       kernel_->accumulate(bin.pending, workspace.data(), bin.sums.data(), bin.compensation.data());
+      yield_point();
       for (std::size_t i = 0; i < rest.size(); ++i) {
         add_compensated(tensor.sums()[i], rest[i], bin.sums[i]);
         rest[i] += bin.compensation[i];

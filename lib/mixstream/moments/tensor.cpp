@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "mixstream/yield_point.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -92,7 +94,12 @@ DenseMatrix MomentTensor::view(int power, int left, int right, Variables variabl
   result.values.reserve(result.rows * result.columns);
   const double per_row = total_weight() > 0.0 ? 1.0 / total_weight() : 0.0;
   for (std::size_t i = 0; i < result.rows; ++i) {
+    if (i * result.columns % 1024 < result.columns) yield_point();
     for (std::size_t j = 0; j < result.columns; ++j) {
+      if (left == right && j < i) {  // symmetric
+        result.values.push_back(result(j, i));
+        continue;
+      }
       SixIndices indices{};  // missing degrees are filled up with the constant, variable 0
       std::size_t at = 0;
       for (const int v : lefts.tuples[i]) indices[at++] = chosen[static_cast<std::size_t>(v)];
@@ -121,6 +128,7 @@ void change_coordinates(std::span<double> sums, const Packing& packing, const Pi
     const double stretch = from.scale[j] / to.scale[j];
     const double offset = (from.shift[j] - to.shift[j]) / to.scale[j];
     if (stretch == 1.0 && offset == 0.0) continue;
+    yield_point();
     const ShiftFactors factors = shift_factors(stretch, offset);
     for_each_monomial_backwards(packing, [&](SixIndices indices, std::size_t position) {
       const auto power = static_cast<std::size_t>(std::ranges::count(indices, static_cast<int>(j)));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mixstream/refinement/conditions_content.hpp"
+#include "mixstream/regression/sliced.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {
@@ -38,18 +39,21 @@ class CovarianceSum {
       : c_(content),
         mixture_(mixture),
         rows_(rows),
-        sum_{size, size, std::vector<double>(size * size, 0.0)},
+        sum_{size, size, sliced::zeros(size * size)},
         moments_(rows_at_once * moment_count),
-        scaled_(rows_at_once * size) {}
+        scaled_(sliced::zeros(rows_at_once * size)) {}
 
   void add(std::size_t begin, std::size_t count) {
+    yield_point();
     for (std::size_t i = 0; i < count; ++i) {
       conditional_moments(mixture_, c_.sample.row(row(begin + i)).features,
                           moments_.data() + i * moment_count);
     }
     for (const Block& left : c_.blocks) {
       for (const Block& right : c_.blocks) {
-        if (right.power >= left.power) scale(left, right, begin, count);
+        if (right.power < left.power) continue;
+        yield_point();
+        scale(left, right, begin, count);
       }
       multiply(left, begin, count);
     }
@@ -62,6 +66,7 @@ class CovarianceSum {
     double weight = 0.0;
     for (std::size_t i = rows_.first; i < c_.sample.size(); i += rows_.stride) weight += c_.sample.weights[i];
     for (std::size_t i = 0; i < sum_.rows; ++i) {
+      if (i % 64 == 0) yield_point();
       for (std::size_t j = i; j < sum_.rows; ++j) sum_(j, i) = sum_(i, j) /= weight;
     }
     return std::move(sum_);

@@ -6,6 +6,7 @@
 
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions_content.hpp"
+#include "mixstream/regression/sliced.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {
@@ -64,16 +65,28 @@ void Conditions::Content::add_map(const MomentTensor& tensor, int degree, int la
   const Matrix whole = numerics::to_blaze(tensor.view(0, degree, law_degree, Variables::extended));
   // Without a constant in x no law has an intercept: monomials with variable 0, which come first, drop out.
   const std::size_t kept = law_monomials.count(law_degree);
-  const Matrix values =
-      basis[degree] * blaze::submatrix(whole, 0, whole.columns() - kept, whole.rows(), kept);
+  Matrix values(basis[degree].rows(), kept);
+  for (std::size_t top = 0; top < values.rows(); top += 64) {
+    yield_point();
+    const std::size_t rows = std::min<std::size_t>(64, values.rows() - top);
+    blaze::submatrix(values, top, 0, rows, kept) =
+        blaze::submatrix(basis[degree], top, 0, rows, whole.rows()) *
+        blaze::submatrix(whole, 0, whole.columns() - kept, whole.rows(), kept);
+  }
   if (law_degree == 0) {
     maps[{degree, 0}] = values;
     return;
   }
   const std::size_t d = sample.feature_count;
-  Matrix map(values.rows() * d, law_monomials.count(law_degree - 1), 0.0);
+  Matrix map(values.rows() * d, law_monomials.count(law_degree - 1));
+  for (std::size_t i = 0; i < map.rows(); ++i) {
+    if (i % 64 == 0) yield_point();
+    blaze::row(map, i) = 0.0;
+  }
   yield_point();
+  std::size_t done = 0;
   for (const MonomialTable::Slope& slope : law_monomials.slopes(law_degree)) {
+    if (++done % 64 == 0) yield_point();
     for (std::size_t i = 0; i < values.rows(); ++i) {
       map(i * d + slope.variable, slope.source) += slope.factor * values(i, slope.monomial);
     }
@@ -93,7 +106,8 @@ void Conditions::Content::add_instruments() {
   for (const auto& [degree, root] : basis) {
     const std::size_t size = root.rows();
     Matrix powers(rows_at_once, table.count(degree));
-    std::vector<double> values(sample.size() * size);
+    std::vector<double> values;
+    values.reserve(sample.size() * size);  // touched as it fills: a page fault costs more than a row
     for (std::size_t begin = 0; begin < sample.size(); begin += rows_at_once) {
       yield_point();
       const std::size_t count = std::min(rows_at_once, sample.size() - begin);
@@ -108,6 +122,7 @@ void Conditions::Content::add_instruments() {
           powers(i, t) = monomials[t] * table.root_multiplicity(degree)[t];
         }
       }
+      values.resize((begin + count) * size);
       numerics::MatrixView target(values.data() + begin * size, count, size);
       target = blaze::submatrix(powers, 0, 0, count, powers.columns()) * blaze::trans(root);
     }
@@ -178,6 +193,7 @@ class Implied {
   const Matrix& slopes(int degree, int s) {
     const std::pair<int, int> key{degree, s};
     if (const auto found = slopes_.find(key); found != slopes_.end()) return found->second;
+    yield_point();
     if (!monomials_.contains(s)) {
       Matrix& columns = monomials_[s];
       columns.resize(c_.law_monomials.count(s - 1), laws_.size());
@@ -198,6 +214,7 @@ class Implied {
     const std::size_t d = mixture_.feature_count;
     const Matrix& map = s == 0 ? c_.maps.at({block.degree, 0}) : slopes(block.degree, s);
     for (std::size_t h = 0; h < k; ++h) {
+      yield_point();
       const double factor = noise_factor(block.power, pairs) *
                             std::pow(mixture_.noise_variances[h], static_cast<double>(pairs));
       for (std::size_t i = 0; i < block.size; ++i) {
@@ -250,7 +267,7 @@ void Conditions::implied(const Mixture& mixture, NoiseModel noise, std::vector<d
                          DenseMatrix& jacobian) const {
   values.assign(size(), 0.0);
   const std::size_t parameters = parameter_count(mixture.component_count(), mixture.feature_count, noise);
-  jacobian = {size(), parameters, std::vector<double>(size() * parameters, 0.0)};
+  jacobian = {size(), parameters, sliced::zeros(size() * parameters)};
   Implied implied(*content_, mixture, noise, values, jacobian);
   for (const Content::Block& block : content_->blocks) implied.add(block);
 }

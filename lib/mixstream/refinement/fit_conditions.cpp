@@ -33,6 +33,7 @@ class WeightedDistance {
     const std::size_t rows = conditions_.size(settings_.highest_power);
     joined_.resize(rows * width);
     for (std::size_t i = 0; i < rows; ++i) {
+      if (i % 128 == 0) yield_point();
       std::copy_n(jacobian_.values.data() + i * jacobian_.columns, jacobian_.columns,
                   joined_.data() + i * width);
       joined_[i * width + width - 1] = values_[i] - conditions_.observed()[i];
@@ -103,6 +104,7 @@ FullWeights full_weights(const Conditions& conditions, const Mixture& mixture, s
   const double ratio = 0.5 * (from_even.mean_variance(from_odd) + from_odd.mean_variance(from_even));
   const double share = conditions.even_share();
   for (std::size_t i = 0; i < even.values.size(); ++i) {
+    if (i % 32768 == 0) yield_point();
     even.values[i] = share * even.values[i] + (1.0 - share) * odd.values[i];
   }
   yield_point();

@@ -40,6 +40,7 @@ std::string Complaints::text() const {
   add(distance, "J");
   add(standard_errors, "standard errors");
   add(likelihood, "sample likelihood");
+  add(search, "a search that never came back to them");
   return text;
 }
 
@@ -96,6 +97,7 @@ void Judge::judge(RefinedFit& fit) const {
     }
     line_error = std::max(line_error, std::sqrt(std::max(variance, 0.0)));
   }
+  yield_point();
   const double own = mean_log_likelihood(fit.mixture, sample_);
   fit.deviance = 2.0 * sample_rows_ * (std::max(best_, own) - own);
   const double dof = static_cast<double>(fit.dof);

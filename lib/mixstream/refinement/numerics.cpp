@@ -1,15 +1,10 @@
 #include "mixstream/refinement/numerics.hpp"
-#include "mixstream/yield_point.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-// LAPACK's reciprocal condition number from a Cholesky factor; Blaze does not wrap it. The last argument is
-// the hidden length of the first.
-extern "C" void dpocon_(const char* triangle, const blaze::blas_int_t* size, const double* factor,
-                        const blaze::blas_int_t* spacing, const double* norm, double* reciprocal,
-                        double* work, blaze::blas_int_t* integers, blaze::blas_int_t* info,
-                        std::size_t length);
+#include "mixstream/regression/sliced.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream::numerics {
 namespace {
@@ -84,39 +79,37 @@ Matrix pseudo_inverse(const Matrix& symmetric) {
   return blaze::trans(root) * root;
 }
 
-Whitener::Whitener(const DenseMatrix& covariance, std::size_t leading) : size_(leading) {
+Whitener::Whitener(const DenseMatrix& covariance, std::size_t leading) : size_(leading), rank_(leading) {
+  use_one_thread();
   inverse_scale_ = inverse_scales(covariance, size_);
-  factor_.resize(size_ * size_);
-  double norm = 0.0;  // largest row sum
-  for (std::size_t i = 0; i < size_; ++i) {
-    double row_sum = 0.0;
-    for (std::size_t j = 0; j < size_; ++j) {
-      const double value = covariance(i, j) * inverse_scale_[i] * inverse_scale_[j];
-      factor_[i * size_ + j] = value;
-      row_sum += std::abs(value);
-    }
-    norm = std::max(norm, row_sum);
-  }
-  const std::vector<double> scaled = factor_;
-  // LAPACK reads rows as columns: its upper factor is our lower one.
-  const auto order = static_cast<blaze::blas_int_t>(size_);
-  blaze::blas_int_t info = 0;
-  blaze::potrf('U', order, factor_.data(), order, &info);
-  if (info == 0) {
-    double reciprocal = 0.0;
-    std::vector<double> work(3 * size_);
-    std::vector<blaze::blas_int_t> integers(size_);
-    dpocon_("U", &order, factor_.data(), &order, &norm, &reciprocal, work.data(), integers.data(), &info, 1);
-    // A reciprocal condition above the cutoff proves that no eigenvalue stands below it.
-    regular_ = info == 0 && reciprocal > 3.0 * eigenvalue_cutoff;
-  }
-  rank_ = size_;
+  const double norm = scale_into_factor(covariance);
+  std::vector<double> scaled = sliced::zeros(factor_.size());
+  std::ranges::copy(factor_, scaled.begin());
+  yield_point();
+  // A reciprocal condition above the cutoff proves that no eigenvalue stands below it.
+  regular_ = sliced::cholesky(factor_, size_) &&
+             sliced::reciprocal_condition(factor_, size_, norm) > 3.0 * eigenvalue_cutoff;
   if (regular_) return;
-  Matrix original(size_, size_, scaled.data());
-  const Matrix root = inverse_root(original);
+  const Matrix root = inverse_root(Matrix(size_, size_, scaled.data()));
   rank_ = root.rows();
   factor_.assign(rank_ * size_, 0.0);
   MatrixView(factor_.data(), rank_, size_) = root;
+}
+
+/// Returns the largest row sum.
+double Whitener::scale_into_factor(const DenseMatrix& covariance) {
+  double norm = 0.0;
+  factor_.reserve(size_ * size_);
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (i % 64 == 0) yield_point();
+    double row_sum = 0.0;
+    for (std::size_t j = 0; j < size_; ++j) {
+      factor_.push_back(covariance(i, j) * inverse_scale_[i] * inverse_scale_[j]);
+      row_sum += std::abs(factor_.back());
+    }
+    norm = std::max(norm, row_sum);
+  }
+  return norm;
 }
 
 void Whitener::scale_rows(std::vector<double>& values, std::size_t columns) const {
@@ -129,23 +122,20 @@ void Whitener::scale_rows(std::vector<double>& values, std::size_t columns) cons
 void Whitener::apply(std::span<const double> rows, std::size_t columns, std::vector<double>& result) const {
   std::vector<double> scaled(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(size_ * columns));
   scale_rows(scaled, columns);
-  const auto order = static_cast<int>(size_);
-  const auto width = static_cast<int>(columns);
   if (regular_) {
-    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, order, width, 1.0,
-                factor_.data(), order, scaled.data(), width);
+    sliced::solve_lower(factor_, size_, scaled, columns);
     result = std::move(scaled);
     return;
   }
   result.assign(rank_ * columns, 0.0);
-  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(rank_), width, order, 1.0,
-              factor_.data(), order, scaled.data(), width, 0.0, result.data(), width);
+  sliced::multiply(sliced::Side::plain, factor_, scaled, result, rank_, size_, columns);
 }
 
 std::vector<double> Whitener::root() const {
-  std::vector<double> result(size_ * rank_, 0.0);
+  std::vector<double> result = sliced::zeros(size_ * rank_);
   if (regular_) {
     for (std::size_t i = 0; i < size_; ++i) {
+      if (i % 64 == 0) yield_point();
       for (std::size_t j = 0; j <= i; ++j) result[i * size_ + j] = factor_[i * size_ + j] / inverse_scale_[i];
     }
     return result;

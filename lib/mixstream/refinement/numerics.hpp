@@ -47,6 +47,7 @@ class Whitener {
   double mean_variance(const Whitener& other) const;
 
  private:
+  double scale_into_factor(const DenseMatrix& covariance);
   void scale_rows(std::vector<double>& values, std::size_t columns) const;
   std::vector<double> root() const;  // S with S S' = C: size x rank
 

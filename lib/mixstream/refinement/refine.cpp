@@ -20,6 +20,7 @@ constexpr int fallback_power = 3;
 constexpr int few_iterations = 10;
 constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
 constexpr double hopeless_distance = 20.0;  // times the best J so far
+constexpr std::size_t many_laws = 4;        // from here on an accepted fit must be met again
 constexpr double near_distance = 10.0;      // between the J of optima that the rows hardly tell apart
 
 RowTable every(const RowTable& rows, std::size_t stride) {
@@ -82,7 +83,32 @@ class Search {
     if (accepted()) refine_from(Mixture(best_->mixture), highest_response_power, 3);
   }
 
+  /// Whether EM on the sample comes back to the accepted fit from another start. With many laws the sample
+  /// has many optima; one that is met only once says nothing of those never met.
+  void confirm(Random& random) {
+    EmFit optimum = warm(best_->mixture);
+    bool found_again = false;
+    for (int i = 0; i < settings_.confirming_starts && !found_again; ++i) {
+      Mixture start = random_starts(tensor_, best_->mixture.component_count(), 1, random).front();
+      if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
+      const EmFit other = warm(start);
+      judge_.saw(other.mean_log_likelihood);
+      found_again = same_optimum(other.mixture, optimum.mixture, second_moment_);
+      if (found_again || other.mean_log_likelihood <= optimum.mean_log_likelihood) continue;
+      refine_from(other.mixture, highest_response_power, 3);
+      optimum = warm(best_->mixture);
+    }
+    judge_.judge(*best_);
+    best_->complaints.search = !found_again;
+    best_->accepted = !best_->complaints.any();
+  }
+
  private:
+  EmFit warm(const Mixture& start) const {
+    const EmFit rough = fit_em(thin_rows_, start, em_settings(settings_.warm_iterations));
+    return fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations));
+  }
+
   std::size_t thin_stride(std::size_t rows) const {
     const std::size_t wanted = std::max(settings_.warm_rows, 25 * parameters_);
     return std::max<std::size_t>(1, rows / wanted);
@@ -217,6 +243,7 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
         "there are more parameters than independent moments; take fewer components or more features"};
   }
   if (previous) search.try_previous(*previous);
+  const bool from_previous = search.accepted();
   std::vector<double> known_noise;
   if (settings.noise == NoiseModel::known) {
     known_noise = previous ? previous->noise_variances : starts.front().noise_variances;
@@ -228,6 +255,7 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
     if (settings.fall_back) search.try_fall_back();
     starts = {};
   }
+  if (search.accepted() && !from_previous && component_count >= many_laws) search.confirm(random);
   if (!search.best()) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
   return *search.best();
 }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/regression/sliced.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -49,16 +51,16 @@ void multiply(const DenseMatrix& left, const DenseMatrix& right, DenseMatrix& re
   use_one_thread();
   reshape(result, left.rows, right.columns);
   if (empty(left) || empty(right)) return;
-  MatrixView target = view(result);
-  target = view(left) * view(right);
+  sliced::multiply(sliced::Side::plain, left.values, right.values, result.values, left.rows, left.columns,
+                   right.columns);
 }
 
 void multiply_transposed(const DenseMatrix& left, const DenseMatrix& right, DenseMatrix& result) {
   use_one_thread();
   reshape(result, left.columns, right.columns);
   if (empty(left) || empty(right)) return;
-  MatrixView target = view(result);
-  target = blaze::trans(view(left)) * view(right);
+  sliced::multiply(sliced::Side::transposed, left.values, right.values, result.values, left.columns,
+                   left.rows, right.columns);
 }
 
 void multiply(const DenseMatrix& matrix, std::span<const double> vector, std::span<double> result) noexcept {
@@ -86,31 +88,32 @@ double norm(std::span<const double> vector) noexcept {
   return std::sqrt(dot(vector, vector));
 }
 
-bool SymmetricEigen::run(const DenseMatrix& symmetric, char job) {
+bool SymmetricEigen::begin(const DenseMatrix& symmetric) {
   use_one_thread();
-  const std::size_t n = symmetric.rows;
   vectors = symmetric;
-  values.assign(n, 0.0);
+  values.assign(symmetric.rows, 0.0);
+  return all_finite(symmetric.values);
+}
+
+bool SymmetricEigen::decompose(const DenseMatrix& symmetric) {
+  const std::size_t n = symmetric.rows;
+  if (!begin(symmetric)) return false;
   if (n == 0) return true;
-  if (!all_finite(symmetric.values)) return false;
-  const std::size_t wanted = job == 'V' ? 1 + 6 * n + 2 * n * n : 2 * n + 64 * n;
+  const std::size_t wanted = 1 + 6 * n + 2 * n * n;
   if (work_.size() < wanted) work_.resize(wanted);
   if (integer_work_.size() < 3 + 5 * n) integer_work_.resize(3 + 5 * n);
   int info = 0;
   const int order = static_cast<int>(n);
   // Row-major symmetric storage is column-major too; LAPACK's eigenvector columns are then our rows.
-  blaze::syevd(job, 'L', order, vectors.values.data(), order, values.data(), work_.data(),
+  blaze::syevd('V', 'L', order, vectors.values.data(), order, values.data(), work_.data(),
                static_cast<int>(work_.size()), integer_work_.data(), static_cast<int>(integer_work_.size()),
                &info);
   return info == 0 && all_finite(values);
 }
 
-bool SymmetricEigen::decompose(const DenseMatrix& symmetric) {
-  return run(symmetric, 'V');
-}
-
 bool SymmetricEigen::decompose_values(const DenseMatrix& symmetric) {
-  return run(symmetric, 'N');
+  return begin(symmetric) && sliced::eigenvalues(vectors.values, symmetric.rows, values) &&
+         all_finite(values);
 }
 
 bool cholesky_solve(DenseMatrix& matrix, std::span<double> solution) noexcept {

@@ -33,11 +33,11 @@ struct SymmetricEigen {
   DenseMatrix vectors;
   /// Decomposes; false when the matrix is not finite or LAPACK gives up. Cost about 10 n^3.
   bool decompose(const DenseMatrix& symmetric);
-  /// The same without vectors, about 1.3 n^3.
+  /// The same without vectors, about 1.3 n^3, in slices; `vectors` is spoilt.
   bool decompose_values(const DenseMatrix& symmetric);
 
  private:
-  bool run(const DenseMatrix& symmetric, char job);
+  bool begin(const DenseMatrix& symmetric);
   std::vector<double> work_;
   std::vector<int> integer_work_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/yield_point.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -93,6 +95,7 @@ RowTable to_pilot(const RowTable& rows, const Layout& layout, const Pilot& pilot
   RowTable result = rows;
   std::vector<double> z(static_cast<std::size_t>(layout.variables()));
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i % 512 == 0) yield_point();
     to_pilot(rows.row(i), layout, pilot, z);
     for (int feature = 0; feature < layout.feature_count; ++feature) {
       result.features[i * rows.feature_count + static_cast<std::size_t>(feature)] =

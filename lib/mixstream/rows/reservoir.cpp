@@ -17,6 +17,24 @@ bool smaller(const Reservoir::Entry& one, const Reservoir::Entry& two) noexcept 
 // A larger key belongs to a weight of nothing. Since key x weight >= 2^-54, kept weights stay above 2^-954.
 constexpr double largest_key = 0x1p900;
 
+/// Sorts parts of 512, then merges neighbours, with yield points between.
+template <class Less>
+void sort_in_slices(std::vector<std::size_t>& values, Less less) {
+  constexpr std::ptrdiff_t part = 512;
+  const std::ptrdiff_t size = std::ssize(values);
+  const auto at = [&](std::ptrdiff_t index) { return values.begin() + std::min(index, size); };
+  for (std::ptrdiff_t begin = 0; begin < size; begin += part) {
+    yield_point();
+    std::sort(at(begin), at(begin + part), less);
+  }
+  for (std::ptrdiff_t width = part; width < size; width *= 2) {
+    for (std::ptrdiff_t begin = 0; begin + width < size; begin += 2 * width) {
+      yield_point();
+      std::inplace_merge(at(begin), at(begin + width), at(begin + 2 * width), less);
+    }
+  }
+}
+
 }  // namespace
 
 Reservoir::Reservoir(std::size_t capacity, std::size_t feature_count)
@@ -76,13 +94,13 @@ void Reservoir::merge(const Reservoir& other, double factor) noexcept {
 std::vector<std::size_t> Reservoir::order() const {
   std::vector<std::size_t> order(held_);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  yield_point();
-  std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return smaller(entries_[a], entries_[b]); });
+  sort_in_slices(order, [&](std::size_t a, std::size_t b) { return smaller(entries_[a], entries_[b]); });
   return order;
 }
 
 Sample Reservoir::sample(double unit_weight) const {
   Sample sample{{feature_count_, {}, {}, {}}, {}};
+  sample.rows.reserve(std::min(held_, capacity_));
   const bool complete = held_ <= capacity_;
   double total = 0.0;
   for (const std::size_t i : order()) {
