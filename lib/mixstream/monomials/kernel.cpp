@@ -25,10 +25,10 @@ variants::Accumulate variant_for(InstructionSet set) {
 constexpr int fewest_variables_of_panels = 12;
 
 /// Long blocks spread the cost of closing a tile; short ones fit the cache and bound the longest append.
-/// Measured; the lengths are multiples of 64.
+/// Measured; the lengths are multiples of 64. Never more than largest_block_rows.
 std::size_t rows_of_a_block(int variables) {
   if (variables == 4) return 128;
-  return variables >= 5 && variables < 12 ? 192 : 256;
+  return variables >= 5 ? 192 : 256;
 }
 
 /// The monomial columns, a panel, for each column four sums of up to eight lanes, and with weights the

@@ -8,6 +8,9 @@
 
 namespace mixstream {
 
+/// No version had longer blocks, for any number of variables; those of 12 and more once had this length.
+inline constexpr std::size_t largest_block_rows = 256;
+
 /// Doubles from one column to the next: room for the rows, off a power of two so that columns spread over
 /// the cache. `rows` is a multiple of 64.
 constexpr std::size_t column_stride(std::size_t rows) noexcept {
