@@ -61,10 +61,11 @@ bool Estimator::polishes() const noexcept {
 }
 
 RowVerdict Estimator::absorb(const Row& row) noexcept {
+  if (!polish_ || polish_->polish() == nullptr) return state_.absorb(row);
   const std::size_t pane = state_.active_pane();
   const double clock = state_.forgetting().clock().latest;
   const RowVerdict verdict = state_.absorb(row);
-  if (verdict != RowVerdict::accepted || !polish_ || polish_->polish() == nullptr) return verdict;
+  if (verdict != RowVerdict::accepted) return verdict;
   if (state_.active_pane() != pane) polish_->turn_pane();
   if (state_.settings().memory.forgets()) fade_polish(clock);
   polish(row);
@@ -134,10 +135,10 @@ std::uint64_t Estimator::rows_until_due() const noexcept {
   return next > rows ? next - rows : 0;
 }
 
-Report Estimator::scheduled_fit() {
+Report Estimator::scheduled_fit(SolveDetail detail) {
   const std::uint64_t rows = state_.row_count();
-  Solution solution =
-      solve(state_, settings_.solve, last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr);
+  Solution solution = solve(state_, settings_.solve, last_fit_ ? &*last_fit_ : nullptr,
+                            polish_ ? &*polish_ : nullptr, detail);
   const bool trusted = solution.report.status == FitStatus::ok;
   if (trusted) last_fit_ = solution.mixture;
   watch_moments(solution);

@@ -18,8 +18,10 @@ namespace {
 
 constexpr int fallback_power = 3;
 constexpr int few_iterations = 10;
+constexpr double settled_previous = 3.0;    // standard errors from the previous fit: its weights still serve
 constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
 constexpr double hopeless_distance = 20.0;  // times the best J so far
+constexpr std::size_t many_laws = 4;        // from here on an accepted fit must be met again
 constexpr double near_distance = 10.0;      // between the J of optima that the rows hardly tell apart
 
 RowTable every(const RowTable& rows, std::size_t stride) {
@@ -40,8 +42,7 @@ class Search {
         second_moment_(tensor.view(0, 1, 1)),
         conditions_(tensor, sample, choose_conditions(tensor.layout(), settings.largest_condition_count)),
         judge_(tensor, sample),
-        rows_(sample),
-        thin_rows_(every(sample, thin_stride(sample.size()))) {}
+        rows_(sample) {}
 
   std::size_t condition_count() const noexcept { return conditions_.size(); }
   std::size_t parameter_count_needed() const noexcept { return parameters_; }
@@ -82,7 +83,38 @@ class Search {
     if (accepted()) refine_from(Mixture(best_->mixture), highest_response_power, 3);
   }
 
+  /// Whether EM on the sample comes back to the accepted fit from another start. With many laws the sample
+  /// has many optima; one that is met only once says nothing of those never met.
+  void confirm(Random& random) {
+    EmFit optimum = warm(best_->mixture);
+    bool found_again = false;
+    for (int i = 0; i < settings_.confirming_starts && !found_again; ++i) {
+      Mixture start = random_starts(tensor_, best_->mixture.component_count(), 1, random).front();
+      if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
+      const EmFit other = warm(start);
+      judge_.saw(other.mean_log_likelihood);
+      found_again = same_optimum(other.mixture, optimum.mixture, second_moment_);
+      if (found_again || other.mean_log_likelihood <= optimum.mean_log_likelihood) continue;
+      refine_from(other.mixture, highest_response_power, 3);
+      optimum = warm(best_->mixture);
+    }
+    judge_.judge(*best_);
+    best_->complaints.search = !found_again;
+    best_->accepted = !best_->complaints.any();
+  }
+
  private:
+  /// Few rows of the sample, once a search needs them.
+  const RowBlocks& thin_rows() {
+    if (!thin_rows_) thin_rows_.emplace(every(sample_, thin_stride(sample_.size())));
+    return *thin_rows_;
+  }
+
+  EmFit warm(const Mixture& start) {
+    const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
+    return fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations));
+  }
+
   std::size_t thin_stride(std::size_t rows) const {
     const std::size_t wanted = std::max(settings_.warm_rows, 25 * parameters_);
     return std::max<std::size_t>(1, rows / wanted);
@@ -106,10 +138,12 @@ class Search {
   std::vector<EmFit> warmed(const std::vector<Mixture>& starts) {
     std::vector<EmFit> result;
     for (const Mixture& start : starts) {
-      const EmFit rough = fit_em(thin_rows_, start, em_settings(settings_.warm_iterations));
+      const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
+      if (rough.converged && is_known(rough.mixture, rough_seen_)) continue;  // leads where that one led
+      if (rough.converged) rough_seen_.push_back(rough.mixture);
       EmFit full = fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations / 2));
       judge_.saw(full.mean_log_likelihood);
-      if (is_known(full.mixture)) continue;
+      if (is_known(full.mixture, seen_)) continue;
       seen_.push_back(full.mixture);
       result.push_back(std::move(full));
     }
@@ -122,9 +156,9 @@ class Search {
     return result;
   }
 
-  bool is_known(const Mixture& mixture) const {
+  bool is_known(const Mixture& mixture, const std::vector<Mixture>& seen) const {
     return std::ranges::any_of(
-        seen_, [&](const Mixture& other) { return same_optimum(mixture, other, second_moment_); });
+        seen, [&](const Mixture& other) { return same_optimum(mixture, other, second_moment_); });
   }
 
   bool only_sample_complains() const noexcept {
@@ -143,6 +177,7 @@ class Search {
     if (conditions_.size(highest_power) < parameters_) return;
     ConditionFitSettings how{
         .noise = settings_.noise, .highest_power = highest_power, .rounds = rounds, .prior = prior};
+    if (rounds == 1) how.settled_below = settled_previous;
     if (best_) how.give_up_above = hopeless_distance * best_->distance;
     auto outcome = fit_conditions(conditions_, start, how);
     ++tried_;
@@ -175,8 +210,9 @@ class Search {
   Conditions conditions_;
   Judge judge_;
   RowBlocks rows_;
-  RowBlocks thin_rows_;
-  std::vector<Mixture> seen_;
+  std::optional<RowBlocks> thin_rows_;
+  std::vector<Mixture> seen_;        // optima of EM on all rows of the sample
+  std::vector<Mixture> rough_seen_;  // and on few
   std::optional<RefinedFit> best_;
   Complaints last_complaints_;
   int tried_ = 0;
@@ -217,6 +253,7 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
         "there are more parameters than independent moments; take fewer components or more features"};
   }
   if (previous) search.try_previous(*previous);
+  const bool from_previous = search.accepted();
   std::vector<double> known_noise;
   if (settings.noise == NoiseModel::known) {
     known_noise = previous ? previous->noise_variances : starts.front().noise_variances;
@@ -228,6 +265,7 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
     if (settings.fall_back) search.try_fall_back();
     starts = {};
   }
+  if (search.accepted() && !from_previous && component_count >= many_laws) search.confirm(random);
   if (!search.best()) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
   return *search.best();
 }

@@ -21,13 +21,15 @@
 
 namespace mixstream {
 
-/// Why a fit is not accepted. Three signs are needed together: each alone has been seen to be fooled.
+/// Why a fit is not accepted. The signs are needed together: each alone has been seen to be fooled.
 struct Complaints {
   bool distance = false;         ///< J is larger than a right fit would show
   bool standard_errors = false;  ///< some law is not determined by the moments
   bool likelihood = false;       ///< another candidate explains the sample of rows far better
 
-  bool any() const noexcept { return distance || standard_errors || likelihood; }
+  bool search = false;  ///< with many laws: no other start of EM on the sample came back to it
+
+  bool any() const noexcept { return distance || standard_errors || likelihood || search; }
   std::string text() const;  ///< "J, standard errors"; empty when there are none
 };
 
@@ -62,6 +64,7 @@ struct RefineSettings {
   int first_starts = 8;                       ///< given ones, filled up with random ones
   int more_starts = 12;                       ///< random ones, when none of the first is accepted
   int warm_iterations = 100;                  ///< of EM on the sample, for every start
+  int confirming_starts = 24;                 ///< at most, from four laws on, to come back to an accepted fit
   std::size_t warm_rows = 1250;               ///< rows of the sample that EM begins with
   std::size_t largest_condition_count = 750;  ///< poorer sets of conditions are chosen where d is large
   bool fall_back = true;                      ///< to q <= 3 when only J complains: noise may not be Gaussian
@@ -71,9 +74,10 @@ struct RefineSettings {
 /// Refines from the previous fit, when there is one, and takes the result when it is accepted. Otherwise
 /// warms all starts by EM on the sample, refines from EM's optima and, with three laws or more, from hardly
 /// warmed starts too, and takes the accepted fit of least J; without one it goes on with more starts, and
-/// ends with the likeliest of those tried. Tensor and sample in the same coordinates; under NoiseModel::known
-/// every start carries the known variances. Refuses when there are fewer conditions than parameters, no rows,
-/// or nothing finite to say. Allocates; no state outlives the call.
+/// ends with the likeliest of those tried. From four laws on an accepted fit must be met again. Tensor and
+/// sample in the same coordinates; under NoiseModel::known every start carries the known variances. Refuses
+/// when there are fewer conditions than parameters, no rows, or nothing finite to say. Allocates; no state
+/// outlives the call.
 Outcome<RefinedFit> refine(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
                            std::span<const Mixture> starts, const RefineSettings& settings,
                            const Mixture* previous = nullptr);

@@ -104,6 +104,22 @@ TEST_CASE("one component too few is never accepted") {
   CHECK(fit.value().complaints.text().starts_with("J"));
 }
 
+TEST_CASE("with many laws a fit that no other start comes back to is not accepted") {
+  const Drawn seven = draw({"seven", "1,u,v,u*v^3,u^2*v^2,u^3*v,u^3*v^4,u^4*v^3", 7}, 6000, 4);
+  const Kept few = keep(seven, 2500);
+  const auto lost = refine(few.tensor, few.sample, 7, {}, {.confirming_starts = 12});
+  REQUIRE(lost);
+  CHECK_FALSE(lost.value().accepted);
+  CHECK(lost.value().complaints.search);
+  CHECK(lost.value().complaints.text().ends_with("a search that never came back to them"));
+
+  const Drawn four = draw({"four", "1,u,v", 4}, 60000, 4);
+  const Kept many = keep(four, 2500);
+  const auto found = refine(many.tensor, many.sample, 4, {}, {});
+  REQUIRE(found);
+  CHECK(found.value().accepted);
+}
+
 TEST_CASE("a warm re-solve takes the last fit and one refinement") {
   const Drawn drawn = draw({"square", "1,u,v,u^2*v^2", 3}, 60000, 52);
   const Kept kept = keep(drawn);
