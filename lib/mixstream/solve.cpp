@@ -335,9 +335,8 @@ class Solver {
     return fmt::format(
         "do not trust these laws: the moments and the scores of the rows lead to different ones ({:.1f} "
         "times as "
-        "far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger "
-        "--sample or "
-        "another --seed.",
+        "far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger sample "
+        "or another seed.",
         std::sqrt(distance));
   }
 
@@ -400,7 +399,7 @@ class Solver {
         "feature missing, {}outliers large, or which law holds may depend on x.",
         against, against.find(',') == std::string::npos && !against.ends_with('s') ? "s" : "",
         fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1)), fit.p_value,
-        fit.noise == NoiseModel::shared ? "the noise unequal (--noise per-component), " : "");
+        fit.noise == NoiseModel::shared ? "the noise unequal between laws (noise per-component), " : "");
   }
 
   /// Takes a mixture in raw coordinates as the answer, with the last fit's labels, or those of a first fit.
