@@ -61,10 +61,11 @@ bool Estimator::polishes() const noexcept {
 }
 
 RowVerdict Estimator::absorb(const Row& row) noexcept {
+  if (!polish_ || polish_->polish() == nullptr) return state_.absorb(row);
   const std::size_t pane = state_.active_pane();
   const double clock = state_.forgetting().clock().latest;
   const RowVerdict verdict = state_.absorb(row);
-  if (verdict != RowVerdict::accepted || !polish_ || polish_->polish() == nullptr) return verdict;
+  if (verdict != RowVerdict::accepted) return verdict;
   if (state_.active_pane() != pane) polish_->turn_pane();
   if (state_.settings().memory.forgets()) fade_polish(clock);
   polish(row);

@@ -75,6 +75,7 @@ struct SensorLoop::Core {
   bool due() const noexcept;
   void receive() noexcept;
   void hand_over() noexcept;
+  [[gnu::noinline]] void exchange_rows() noexcept;
   Report solve();
   void give_back();
 };
@@ -121,6 +122,15 @@ void SensorLoop::Core::hand_over() noexcept {
   owner.store(Owner::solver, std::memory_order_release);
 }
 
+/// Takes what the solver gave back, if it did, and gives rows away, if a refit is due.
+void SensorLoop::Core::exchange_rows() noexcept {
+  if (!exchange_at_hand) {
+    if (owner.load(std::memory_order_acquire) != Owner::loop) return;
+    receive();
+  }
+  if (due() && front.state_.pilot_is_fixed()) hand_over();
+}
+
 Outcome<SensorLoop> SensorLoop::create(const LoopSettings& settings) {
   Outcome<Estimator> estimator = Estimator::create(settings.estimator);
   if (!estimator) return estimator.refusal();
@@ -155,11 +165,7 @@ RowVerdict SensorLoop::absorb(const Row& row) noexcept {
   Core& core = *core_;
   const RowVerdict verdict = core.front.absorb(row);
   if (verdict == RowVerdict::accepted) core.latest_time = row.time;
-  if (!core.exchange_at_hand) {
-    if (core.owner.load(std::memory_order_acquire) != Owner::loop) return verdict;
-    core.receive();
-  }
-  if (core.due() && core.front.state_.pilot_is_fixed()) core.hand_over();
+  if (!core.exchange_at_hand || core.due()) core.exchange_rows();
   return verdict;
 }
 

@@ -328,7 +328,8 @@ class Solver {
   static bool parts_from_moments(const RefinedFit& fit, const Mixture& polished) {
     const double parameters = static_cast<double>(fit.information.rows);
     const double limit = PolishDriverSettings{}.distance_limit * (1.0 + 3.0 / parameters);
-    return !fit.conditions.starts_with("q<=3") && !(hausman_distance(fit, polished) < limit);
+    const bool far = !(hausman_distance(fit, polished) < limit);
+    return (far && !fit.conditions.starts_with("q<=3")) || moments_reject(fit, polished);
   }
 
   static std::string parted_words(double distance) {

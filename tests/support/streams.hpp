@@ -58,6 +58,19 @@ inline Stream random_stream(std::size_t rows, unsigned seed, const Kind& kind = 
   return stream;
 }
 
+/// Whole numbers from -3 to 3, of weight 1.
+inline Stream small_numbers(std::size_t rows, unsigned seed, mixstream::Layout layout) {
+  std::mt19937_64 random(seed);
+  const auto draw = [&] { return static_cast<double>(random() % 7) - 3.0; };
+  Stream stream{layout, {}, {}, {}, {}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::vector<double> x;
+    for (int j = 0; j < layout.feature_count; ++j) x.push_back(j == layout.constant_feature ? 1.0 : draw());
+    stream.add(x, draw());
+  }
+  return stream;
+}
+
 /// Small whole numbers: their moments are exact in doubles, so sums in any order are equal to the last bit.
 inline Stream whole_stream(std::size_t rows, unsigned seed, mixstream::Layout layout = {2, 0}) {
   std::mt19937_64 random(seed);

@@ -9,6 +9,7 @@
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/refinement/judge.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {
@@ -62,6 +63,15 @@ double hausman_distance(const RefinedFit& refined, const Mixture& mixture) {
     for (std::size_t j = 0; j < gap.size(); ++j) form += gap[i] * refined.information(i, j) * gap[j];
   }
   return form / static_cast<double>(gap.size());
+}
+
+bool moments_reject(const RefinedFit& refined, const Mixture& mixture) {
+  if (refined.dof == 0 || refined.conditions.starts_with("q<=3")) return false;
+  const double parameters = static_cast<double>(refined.information.rows);
+  const double spread = std::max(1.0, refined.distance / static_cast<double>(refined.dof));
+  const double distance = refined.distance + spread * parameters * hausman_distance(refined, mixture);
+  return !(distance <
+           refined.expected_ratio * largest_distance(static_cast<double>(refined.condition_count)));
 }
 
 double LikelihoodGain::deviations() const noexcept {
@@ -213,14 +223,14 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
   return had_one ? Reconciled::reset : Reconciled::started;
 }
 
-/// Worse on the sample beyond chance; or elsewhere than the refined fit, and the sample does not side with
-/// the polish. (A right polish knows far more than a refined fit whose features have heavy tails: no high bar
-/// for it.)
+/// Worse on the sample beyond chance; or where J of all rows' moments would reject it; or elsewhere than the
+/// refined fit, and the sample does not side with the polish. (A right polish knows far more than a refined
+/// fit whose features have heavy tails: no high bar for it.)
 bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) const {
   const Mixture polished = polish_->fit().mixture;
   if (!same_model(polished, refined.mixture) || polish_->state().noise != refined.noise) return true;
   const double gain = likelihood_gain(polished, refined.mixture, sample).deviations();
-  if (!(gain >= -settings_.likelihood_limit)) return true;
+  if (!(gain >= -settings_.likelihood_limit) || moments_reject(refined, polished)) return true;
   const double limit = limit_for(polish_->shape().parameters(), settings_.distance_limit);
   return !(hausman_distance(refined, polished) < limit) && gain < 0.0;
 }

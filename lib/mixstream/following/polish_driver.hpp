@@ -39,6 +39,11 @@ struct PolishDriverSettings {
 /// same thing. Infinite when the models differ. Allocates.
 double hausman_distance(const RefinedFit& refined, const Mixture& mixture);
 
+/// Whether J of the moments would reject the mixture where it accepts the refined fit: to second order, J
+/// there is the refined fit's and its Hausman distance. Never where only y, y^2 and y^3 were matched: the
+/// noise is not Gaussian then, and the scores may differ. Allocates; P^2 products.
+bool moments_reject(const RefinedFit& refined, const Mixture& mixture);
+
 /// How much better one mixture explains the rows of a sample than another: the mean difference of log p(y |
 /// x) and its standard error over rows. Allocates.
 struct LikelihoodGain {

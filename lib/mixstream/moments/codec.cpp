@@ -115,6 +115,7 @@ class StateCodec {
     if (!sound) return damaged("impossible progress");
     s.use_pilot();
     s.pilot_fixed_ = fixed != 0;
+    s.open_bulk();
     s.source_hash_ = source_hash(s.settings_.seed, s.source_);
     return std::monostate{};
   }
@@ -160,9 +161,9 @@ class StateCodec {
     }
   }
 
-  static Verdict pane(ByteReader in, const MomentState& s, Pane& pane) {
+  static Verdict pane(ByteReader in, MomentState& s, Pane& pane) {
     for (BinMoments& bin : pane.bins) {
-      if (!take_bin(in, bin)) return damaged("a tensor is cut short or not sound");
+      if (!take_bin(in, s, bin)) return damaged("a tensor is cut short or not sound");
       if (bin.rows > 0 && !s.pilot_fixed_) return damaged("there are moments without a pilot");
     }
     const auto rows = in.take<std::uint64_t>();
@@ -210,7 +211,8 @@ class StateCodec {
     }
   }
 
-  static bool take_bin(ByteReader& in, BinMoments& bin) {
+  /// A version with longer blocks may have left more rows than a block now holds: those are folded in.
+  static bool take_bin(ByteReader& in, MomentState& s, BinMoments& bin) {
     bin.rows = in.take<std::uint64_t>();
     if (bin.rows == 0) return in.ok();
     bin.weight_squares = in.take_double();
@@ -220,7 +222,7 @@ class StateCodec {
     const bool sound = in.ok() && bin.weight_squares >= 0.0 && bin.weight_squares <= largest_sum &&
                        bin.sums[0] >= 0.0 && bin.sums[0] <= largest_total_weight &&
                        all_within(bin.sums, largest_sum) && all_within(bin.compensation, largest_sum) &&
-                       pending < bin.pending.capacity() && pending <= bin.rows;
+                       pending < largest_block_rows && pending <= bin.rows;
     if (!sound) return false;
     std::vector<double> z(bin.pending.variables());
     for (std::uint32_t row = 0; row < pending; ++row) {
@@ -230,6 +232,7 @@ class StateCodec {
                         weight <= 0x1p66 * largest_weight;
       if (!fits) return false;
       bin.pending.append(z.data(), weight);
+      if (bin.pending.full()) bin.fold(*s.kernel_, s.workspace_.data());
     }
     return true;
   }

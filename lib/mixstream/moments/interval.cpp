@@ -11,6 +11,7 @@ void MomentState::prepare_interval(const MomentState& total) noexcept {
   first_block_.clear();
   for (Pane& pane : panes_) pane.clear();
   pilot_fixed_ = false;
+  open_bulk();  // closed, that is
   verdicts_ = {};
   rescaled_ = 1.0;
   filed_ = total.filed_;

@@ -43,12 +43,10 @@ struct BinMoments {
 
   explicit BinMoments(const BlockKernel& kernel);
   double weight() const noexcept;  ///< sum of w, pending ones included
-  /// Counts a row that was put among the pending ones, and folds them in when the block is full. No throw, no
-  /// allocation.
-  void count(double row_weight, const BlockKernel& kernel, double* workspace) noexcept {
+  /// Counts a row that was put among the pending ones. No throw, no allocation.
+  void count(double row_weight) noexcept {
     ++rows;
     weight_squares += row_weight * row_weight;
-    if (pending.full()) fold(kernel, workspace);
   }
   /// Folds the pending rows into the sums. No throw, no allocation.
   void fold(const BlockKernel& kernel, double* workspace) noexcept;
@@ -66,7 +64,8 @@ struct Pane {
            double* workspace) noexcept {
     BinMoments& target = bins[bin];
     target.pending.append(variables, weight);
-    target.count(weight, kernel, workspace);
+    target.count(weight);
+    if (target.pending.full()) target.fold(kernel, workspace);
   }
   /// Folds the pending rows of every bin in. No throw, no allocation.
   void flush(const BlockKernel& kernel, double* workspace) noexcept;

@@ -61,14 +61,15 @@ Outcome<std::uint64_t> bytes_needed(const StateSettings& settings) {
   if (const Verdict verdict = check_settings(settings); !verdict) return verdict.refusal();
   const auto m = static_cast<std::uint64_t>(settings.layout.variables());
   const std::uint64_t d = m;  // features and response of a stored row, at most
-  constexpr std::uint64_t block_rows = 256, number = sizeof(double), entry = sizeof(Reservoir::Entry);
+  constexpr std::uint64_t block_rows = largest_block_rows, number = sizeof(double), entry = sizeof(Reservoir::Entry);
   const std::uint64_t tensors = 2 * *monomial_count(m, 6);  // sums and compensation
   const std::uint64_t bin = number * (tensors + (m + 1) * (block_rows + 8));
   const std::uint64_t sample = (settings.reservoir_rows + 1) * (d * number + entry);
   const std::uint64_t first_block = settings.pilot_rows * (d + 4) * number;
   const std::uint64_t columns =
-      *monomial_count(m, 3);  // of the kernel's workspace, twice, and its sums and plan
-  const std::uint64_t scratch = number * ((2 * columns + 1) * (block_rows + 8) + 48 * columns);
+      *monomial_count(m, 3);  // of the kernel's workspace, twice, and its panel, sums and plan
+  const std::uint64_t scratch =
+      number * ((2 * columns + 1) * (block_rows + 8) + variants::panel_doubles + 48 * columns);
   const std::uint64_t state =
       pane_count(settings.memory) * (bin_count * bin + sample + sizeof(Pane)) + first_block + scratch;
   const std::uint64_t bytes = 3 * state;
@@ -190,10 +191,16 @@ RowVerdict MomentState::end_first_block() noexcept {
 void MomentState::use_pilot() noexcept {
   for (std::size_t j = 0; j < inverse_scale_.size(); ++j) inverse_scale_[j] = 1.0 / pilot_.scale[j];
   pilot_fixed_ = true;
-  bulk_is_sound_ = settings_.memory.kind == Memory::Kind::everything;
+  open_bulk();
+}
+
+/// The short way is open once the pilot is fixed, where nothing is forgotten and no row of bin 0 is beyond
+/// largest_magnitude.
+void MomentState::open_bulk() noexcept {
+  bulk_is_open_ = pilot_fixed_ && settings_.memory.kind == Memory::Kind::everything;
   for (std::size_t j = 0; j < inverse_scale_.size(); ++j) {
     const double farthest = std::abs(pilot_.shift[j]) + bin_limits[0] * pilot_.scale[j];
-    bulk_is_sound_ = bulk_is_sound_ && farthest <= 0.5 * largest_magnitude;
+    bulk_is_open_ = bulk_is_open_ && farthest <= 0.5 * largest_magnitude;
   }
 }
 

@@ -132,7 +132,10 @@ class MomentState {
   RowVerdict keep(const Row& row, std::uint64_t hash) noexcept;
   RowVerdict end_first_block() noexcept;
   void use_pilot() noexcept;
-  bool absorb_in_bulk(const Row& row, std::uint64_t hash) noexcept;
+  void open_bulk() noexcept;
+  bool write_into_bulk(const Row& row) noexcept;
+  [[gnu::noinline]] void end_bulk_row(const Row& row, std::uint64_t hash) noexcept;
+  [[gnu::noinline]] RowVerdict judge_and_file(const Row& row, std::uint64_t hash) noexcept;
   double transform(const Row& row) noexcept;
   RowVerdict file(const Row& row, std::uint64_t hash) noexcept;
   double growth_at(double clock) noexcept;
@@ -158,7 +161,7 @@ class MomentState {
   std::vector<Pane> panes_;
   Pilot pilot_;
   bool pilot_fixed_ = false;
-  bool bulk_is_sound_ = false;            // no row of bin 0 is beyond largest_magnitude
+  bool bulk_is_open_ = false;             // rows of bin 0 may go the short way, see absorb
   std::vector<double> inverse_scale_;     // 1 / pilot_.scale
   std::size_t features_before_constant_;  // all of them where there is none
   Forgetting forgetting_;

@@ -21,18 +21,21 @@ variants::Accumulate variant_for(InstructionSet set) {
   }
 }
 
+/// Below, turning columns into rows costs more than it saves. Measured.
+constexpr int fewest_variables_of_panels = 12;
+
 /// Long blocks spread the cost of closing a tile; short ones fit the cache and bound the longest append.
-/// Measured; the lengths are multiples of 64.
+/// Measured; the lengths are multiples of 64. Never more than largest_block_rows.
 std::size_t rows_of_a_block(int variables) {
   if (variables == 4) return 128;
-  return variables >= 5 && variables < 12 ? 192 : 256;
+  return variables >= 5 ? 192 : 256;
 }
 
-/// The monomial columns, for each four sums of up to eight lanes, and with weights the columns once more
-/// (variants/variant.cpp).
+/// The monomial columns, a panel, for each column four sums of up to eight lanes, and with weights the
+/// columns once more (variants/variant.cpp).
 std::size_t workspace_doubles(const Packing& packing, std::size_t stride) {
   const std::size_t columns = packing.right_count(0);  // N(m, 3)
-  return (2 * columns + 1) * stride + 4 * 8 * columns;
+  return (2 * columns + 1) * stride + 4 * 8 * columns + variants::panel_doubles;
 }
 
 /// The table in lexicographic order: (i, j, k) = (0, i, j) times (0, 0, k). The pairs (0, i, j) lead the
@@ -51,12 +54,12 @@ std::vector<variants::Factors> factors_of(int variables, std::size_t stride) {
   return factors;
 }
 
-/// Cuts the products, left (i, j, a) times right (b, k, l) for all 2 <= a <= b, into rectangles. Pivots from
-/// `shallow` on are one each. Those before have few left columns, so they share their right columns: one
-/// rectangle of all of them for b >= shallow - 1, one for each b before.
+/// Cuts the products, left (i, j, a) times right (b, k, l) for all 2 <= a <= b, into rectangles. Neighbouring
+/// pivots share their right columns as long as their left columns stay in the second-level cache: of pivots
+/// first to last, one rectangle of all of them for b >= last, and one for each b before.
 std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
   const int m = packing.variables();
-  const int shallow = m < 12 ? 2 : 6;
+  const std::uint32_t most_lefts = m < fewest_variables_of_panels ? 0 : (m < 20 ? 120 : 250);
   const auto lefts_before = [](int pivot) {  // left columns of smaller pivots, N(pivot, 3)
     return static_cast<std::uint32_t>(pivot * (pivot + 1) * (pivot + 2) / 6);
   };
@@ -65,15 +68,13 @@ std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
     return b < m ? columns - static_cast<std::uint32_t>(packing.right_count(b)) : columns;
   };
   std::vector<variants::Rectangle> rectangles;
-  const std::uint32_t first = lefts_before(2);
-  for (int b = 2; b < m; ++b) {
-    if (b < shallow - 1) {
-      rectangles.push_back({first, lefts_before(b + 1), right_from(b), right_from(b + 1)});
-    } else if (b == shallow - 1) {
-      rectangles.push_back({first, lefts_before(b + 1), right_from(b), columns});
-    } else {
-      rectangles.push_back({lefts_before(b), lefts_before(b + 1), right_from(b), columns});
-    }
+  for (int first = 2; first < m;) {
+    int last = first;
+    while (last + 1 < m && lefts_before(last + 2) - lefts_before(first) <= most_lefts) ++last;
+    for (int b = first; b < last; ++b)
+      rectangles.push_back({lefts_before(first), lefts_before(b + 1), right_from(b), right_from(b + 1)});
+    rectangles.push_back({lefts_before(first), lefts_before(last + 1), right_from(last), columns});
+    first = last + 1;
   }
   return rectangles;
 }
@@ -116,7 +117,8 @@ void BlockKernel::accumulate_by(variants::Accumulate variant, const RowBlock& bl
                             .left_offsets = left_offsets_.data(),
                             .row_starts = row_starts_.data(),
                             .rectangles = rectangles_.data(),
-                            .rectangle_count = rectangles_.size()};
+                            .rectangle_count = rectangles_.size(),
+                            .panels = variables() >= fewest_variables_of_panels};
   variant(plan, {block.rows(), block.values(), block.weighted() ? block.weights() : nullptr}, workspace,
           {sums, compensation});
 }

@@ -3,26 +3,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <new>
-#include <vector>
+
+#include "mixstream/monomials/aligned.hpp"
 
 namespace mixstream {
 
-/// Memory that starts on a cache line, for vectors of numbers.
-template <class T>
-struct CacheLineAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t line{64};
-
-  CacheLineAllocator() = default;
-  template <class U>
-  explicit(false) CacheLineAllocator(const CacheLineAllocator<U>&) noexcept {}
-
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
-  void deallocate(T* memory, std::size_t) noexcept { ::operator delete(memory, line); }
-  bool operator==(const CacheLineAllocator&) const = default;
-};
-using AlignedDoubles = std::vector<double, CacheLineAllocator<double>>;
+/// No version had longer blocks, for any number of variables; those of 12 and more once had this length.
+inline constexpr std::size_t largest_block_rows = 256;
 
 /// Doubles from one column to the next: room for the rows, off a power of two so that columns spread over
 /// the cache. `rows` is a multiple of 64.

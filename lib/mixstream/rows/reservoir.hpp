@@ -54,10 +54,13 @@ class Reservoir {
   std::size_t feature_count() const noexcept { return feature_count_; }
   std::size_t size() const noexcept { return held_ < capacity_ ? held_ : capacity_; }  ///< of the sample
 
+  /// Whether a row may enter: false for nearly all, once many have come. No throw; one comparison.
+  bool wants(std::uint64_t hash, double weight) const noexcept {
+    return unit(hash) < limit_ * weight;  // since -log(1 - u) >= u
+  }
   /// Offers a row. No throw, no allocation; one comparison mostly, log R when the row enters.
   void offer(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept {
-    if (unit(hash) >= limit_ * weight) return;  // since -log(1 - u) >= u
-    insert(row, hash, weight, bin);
+    if (wants(hash, weight)) insert(row, hash, weight, bin);
   }
 
   /// Multiplies every weight by `factor` (and divides the keys). Rows whose weight vanishes are dropped. No

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <random>
 #include <string>
 
@@ -115,6 +116,41 @@ TEST_CASE("row numbers that only 64 bits can hold are refused on every processor
     bytes[place + 4] = std::byte{1};  // 2^32 more
     CHECK_FALSE(decode(bytes, {.trust_checksum = false}));
   }
+}
+
+TEST_CASE("a block longer than today's, as earlier versions left it, is folded in") {
+  const streams::Stream stream = streams::small_numbers(150, 5, {11, 0});  // m = 12: 256 rows once, 192 now
+  MomentState state = MomentState::create(streams::settings_for(stream, 1)).value();
+  REQUIRE(state.set_pilot(Pilot::identity(12)));
+  for (std::size_t i = 0; i < 150; ++i) REQUIRE(state.absorb(stream.row(i)) == RowVerdict::accepted);
+  Bytes bytes = encode(state);
+  for (std::size_t i = 0; i < 100; ++i) state.absorb(stream.row(i));  // what the longer block says
+  // Sections of settings, progress and first block stand before the pane's. In that: rows, sum of squared
+  // weights, sums, compensation, the number of rows that wait, and those rows, 12 variables and a weight
+  // each.
+  const auto add = [&](std::size_t place, std::uint64_t more) {
+    std::uint64_t number = 0;
+    std::memcpy(&number, bytes.data() + place, sizeof number);
+    number += more;
+    std::memcpy(bytes.data() + place, &number, sizeof number);
+    return number;
+  };
+  std::size_t pane = 24;
+  for (int section = 0; section < 3; ++section) pane += 16 + add(pane + 8, 0);
+  const std::size_t waiting = pane + 16 + 16 + 2 * 8 * Packing(12).size();
+  const std::size_t inserted = 100 * 13 * sizeof(double);
+  add(16, inserted);
+  add(pane + 8, inserted);
+  add(pane + 16, 100);
+  bytes[waiting] = std::byte{250};
+  const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(waiting + 4);
+  const Bytes rows(first, first + static_cast<std::ptrdiff_t>(inserted));
+  bytes.insert(first, rows.begin(), rows.end());
+  const Outcome<Snapshot> decoded = decode(bytes, {.trust_checksum = false});
+  REQUIRE(decoded);
+  CHECK(decoded.value().state.moments().sums() == state.moments().sums());
+  bytes[waiting + 1] = std::byte{1};  // 506 rows: no version wrote that
+  CHECK_FALSE(decode(bytes, {.trust_checksum = false}));
 }
 
 TEST_CASE("what is refused says what is wrong") {

@@ -67,6 +67,11 @@ MIXSTREAM_INLINE void store(double* aligned, Lanes value) {
   *reinterpret_cast<Lanes*>(aligned) = value;
 }
 
+/// The number at `from` in every lane.
+MIXSTREAM_INLINE Lanes in_all_lanes(const double* from) {
+  return *from - Lanes{};
+}
+
 /// c += a * b, fused where the instruction set has it. Written out for the vectors that matter: GCC would
 /// fold the load of a shared factor into each of its uses, and move sums between registers.
 MIXSTREAM_INLINE void multiply_add(Lanes& c, Lanes a, Lanes b) {

@@ -61,6 +61,7 @@ struct Table {
   const double* left;   ///< the columns times the weights
   const double* right;  ///< the columns
   std::size_t rows;     ///< a multiple of step; rows beyond the block's are zero
+  double* panel;        ///< room for panel_doubles, on a cache line
 };
 
 // A main tile: its sums and factors just fill the registers. Without a fused multiply-add the products need
@@ -145,7 +146,7 @@ void strip(const Plan& plan, const Table& table, std::size_t l, std::size_t end,
 
 /// A rectangle whose columns, a multiple of `wide`, stay in the first-level cache while the left columns go
 /// by.
-void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals totals) {
+void multiply_cached(const Plan& plan, const Table& table, const Rectangle& part, Totals totals) {
   std::size_t l = part.left_begin;
   for (; l + tall <= part.left_end; l += tall) {
     for (std::size_t r = part.right_begin; r < part.right_end; r += wide) {
@@ -157,33 +158,6 @@ void panel(const Plan& plan, const Table& table, const Rectangle& part, Totals t
     for (; r + 3 * wide <= part.right_end; r += 3 * wide) tile<1, 3 * wide>(plan, table, l, r, totals);
     for (; r + 2 * wide <= part.right_end; r += 2 * wide) tile<1, 2 * wide>(plan, table, l, r, totals);
     for (; r < part.right_end; r += wide) tile<1, wide>(plan, table, l, r, totals);
-  }
-}
-
-/// All totals of a rectangle.
-void multiply(const Plan& plan, const Table& table, const Rectangle& all, Totals totals) {
-  constexpr std::size_t cached = 20 * 1024 / sizeof(double);  // half of a usual first-level cache
-  const auto fitting = static_cast<std::uint32_t>(cached / plan.stride / wide * wide);
-  const std::uint32_t panel_columns = fitting < wide ? wide : fitting;
-  const std::uint32_t whole = all.right_begin + (all.right_end - all.right_begin) / wide * wide;
-  for (std::uint32_t r = all.right_begin; r < whole; r += panel_columns) {
-    const std::uint32_t end = r + panel_columns < whole ? r + panel_columns : whole;
-    panel(plan, table, {all.left_begin, all.left_end, r, end}, totals);
-  }
-  std::uint32_t r = whole;
-  if (wide > 4 && r + 4 <= all.right_end) {
-    strip<6, 4>(plan, table, all.left_begin, all.left_end, r, totals);
-    r += 4;
-  }
-  switch (all.right_end - r) {
-    case 3:
-      return strip<4, 3>(plan, table, all.left_begin, all.left_end, r, totals);
-    case 2:
-      return strip<6, 2>(plan, table, all.left_begin, all.left_end, r, totals);
-    case 1:
-      return strip<8, 1>(plan, table, all.left_begin, all.left_end, r, totals);
-    default:
-      return;
   }
 }
 

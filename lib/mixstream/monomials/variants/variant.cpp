@@ -2,7 +2,7 @@
 // Includes nothing with inline code of external linkage: such code could replace the baseline's own.
 #include "mixstream/monomials/variants/variant.hpp"
 
-#include "mixstream/monomials/variants/tiles.hpp"
+#include "mixstream/monomials/variants/panels.hpp"
 
 namespace mixstream::variants {
 namespace {
@@ -144,7 +144,8 @@ void add_first_pivots(const Plan& plan, const Workspace& space, Totals totals) {
 
 void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* workspace, Totals totals) noexcept {
   const std::size_t rows = (block.rows + step - 1) / step * step;
-  double* const parts = workspace + plan.columns * plan.stride;
+  double* const panel = workspace + plan.columns * plan.stride;
+  double* const parts = panel + panel_doubles;
   Workspace space{workspace, workspace, nullptr, parts};
   if (block.weights == nullptr) {
     build_table<false>(plan, space, block, rows);
@@ -155,7 +156,7 @@ void MIXSTREAM_KERNEL_ENTRY(const Plan& plan, const Block& block, double* worksp
     build_table<true>(plan, space, block, rows);
   }
   add_first_pivots(plan, space, totals);
-  const Table table{space.scaled, space.table, rows};
+  const Table table{space.scaled, space.table, rows, panel};
   for (std::size_t i = 0; i < plan.rectangle_count; ++i) multiply(plan, table, plan.rectangles[i], totals);
 }
 

@@ -33,6 +33,7 @@ struct Plan {
   const std::uint32_t* row_starts;
   const Rectangle* rectangles;  ///< all of pivots 2, 3, ...; 0 and 1 are done while the table is built
   std::size_t rectangle_count;
+  bool panels;  ///< whether turning right columns into rows is worth while, see panels.hpp
 };
 
 /// A block of rows, column by column.
@@ -47,6 +48,9 @@ struct Totals {
   double* sums;
   double* compensation;
 };
+
+/// Doubles of a panel, see panels.hpp: most of a usual first-level cache.
+inline constexpr std::size_t panel_doubles = 3 * 1024;
 
 using Accumulate = void (*)(const Plan&, const Block&, double* workspace, Totals) noexcept;
 
