@@ -32,6 +32,7 @@ struct Site {
 };
 
 constexpr std::size_t sites_kept = 128;
+constexpr Clock::duration feared = std::chrono::milliseconds(50);  // the longest stretch seen took 15
 
 }  // namespace
 
@@ -57,24 +58,24 @@ struct Fiber::Content final : Yielder {
   void* inner_fiber = nullptr;
 #endif
 
-  /// Leaves where the stretch that begins here would end beyond the budget, as far as is known of it: a
-  /// stretch never met before begins a slice.
-  void pass(std::source_location where) override {
+  /// Leaves where the stretch that begins here would end beyond the budget, as far as is known of it. One
+  /// never met before is feared to take long: with a short budget it begins a slice.
+  void pass(YieldPlace where) override {
     const Clock::time_point now = Clock::now();
     Clock::duration& known = sites[last_site].stretch;
     known = std::max(now - last_pass, known - known / 64);
     last_pass = now;
     last_site = site_of(where);
     const Clock::duration next = sites[last_site].stretch;
-    if (next < Clock::duration::zero() || now + next >= slice_end) leave();
+    if (now + (next < Clock::duration::zero() ? feared : next) >= slice_end) leave();
   }
 
-  std::size_t site_of(std::source_location where) {
+  std::size_t site_of(YieldPlace where) {
     for (std::size_t i = 1; i < site_count; ++i) {
-      if (sites[i].file == where.file_name() && sites[i].line == where.line()) return i;
+      if (sites[i].file == where.file && sites[i].line == where.line) return i;
     }
     if (site_count == sites_kept) return sites_kept - 1;
-    sites[site_count] = {where.file_name(), where.line()};
+    sites[site_count] = {where.file, where.line};
     return site_count++;
   }
 

@@ -1,13 +1,17 @@
 // Where a long computation lets others run: a time-sliced refit yields here, anything else passes by.
 #pragma once
 
-#include <source_location>
-
 namespace mixstream {
+
+/// A line of our source. (clang 14 has no std::source_location.)
+struct YieldPlace {
+  const char* file;
+  unsigned line;
+};
 
 /// Called by whoever slices; the computation knows nothing of it.
 struct Yielder {
-  virtual void pass(std::source_location where) = 0;
+  virtual void pass(YieldPlace where) = 0;
 
  protected:
   ~Yielder() = default;
@@ -17,8 +21,8 @@ struct Yielder {
 inline thread_local constinit Yielder* present_yielder = nullptr;
 
 /// To be called in loops whose rounds take some ten microseconds. One load and one branch when nobody slices.
-inline void yield_point(std::source_location where = std::source_location::current()) {
-  if (present_yielder != nullptr) present_yielder->pass(where);
+inline void yield_point(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+  if (present_yielder != nullptr) present_yielder->pass({file, line});
 }
 
 }  // namespace mixstream

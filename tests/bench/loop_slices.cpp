@@ -59,9 +59,9 @@ struct StretchNotes final : Yielder {
     last = place;
     began = processor_microseconds();
   }
-  void pass(std::source_location where) override {
-    const char* name = std::strrchr(where.file_name(), '/');
-    note(fmt::format("{}:{}", name != nullptr ? name + 1 : where.file_name(), where.line()));
+  void pass(YieldPlace where) override {
+    const char* name = std::strrchr(where.file, '/');
+    note(fmt::format("{}:{}", name != nullptr ? name + 1 : where.file, where.line));
   }
 };
 

@@ -36,7 +36,7 @@ std::vector<double> positive_matrix(std::size_t n, double diagonal, std::uint64_
 
 struct Counter final : Yielder {
   int passes = 0;
-  void pass(std::source_location) override { ++passes; }
+  void pass(YieldPlace) override { ++passes; }
 };
 
 /// Sizes on both sides of a block of 64, and beyond several.

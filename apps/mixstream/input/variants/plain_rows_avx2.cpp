@@ -83,7 +83,7 @@ MIXSTREAM_INLINE const char* short_number(const char* at, double& value, const T
   const __m128d halves = _mm_mul_pd(_mm_cvtepi32_pd(eights), _mm_load_pd(tables->halves));
   const __m128d number = _mm_add_sd(halves, _mm_unpackhi_pd(halves, halves));  // exact: 14 digits at most
   const __m128d quotient = _mm_div_sd(number, _mm_load_sd(tables->powers + places));
-  const auto sign = static_cast<long long>(std::uint64_t{negative} << 63);
+  const auto sign = static_cast<long long>(negative) << 63;
   _mm_store_sd(&value, _mm_or_pd(quotient, _mm_castsi128_pd(_mm_cvtsi64_si128(sign))));
   return at + length;
 }
