@@ -8,6 +8,7 @@
 #include "mpi_run.hpp"
 #include "output.hpp"
 #include "signals.hpp"
+#include "words.hpp"
 
 namespace mixstream {
 namespace {

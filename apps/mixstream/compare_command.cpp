@@ -8,6 +8,7 @@
 #include "mixstream/likelihood/matching.hpp"
 #include "model_file.hpp"
 #include "output.hpp"
+#include "words.hpp"
 
 namespace mixstream {
 namespace {

@@ -1,8 +1,11 @@
 // mixstream compare: a fit beside the truth it was simulated from, or beside another fit.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace mixstream {
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "fit_command.hpp"
+#include "words.hpp"
 
 namespace mixstream {
 namespace {

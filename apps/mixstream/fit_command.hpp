@@ -1,8 +1,6 @@
 // mixstream fit: rows from stdin or files, fits on stdout.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "fit_options.hpp"
 #include "fit_session.hpp"
 

@@ -1,4 +1,5 @@
 #include "fit_options.hpp"
+#include "words.hpp"
 
 #include <fmt/format.h>
 

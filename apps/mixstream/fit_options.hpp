@@ -1,7 +1,6 @@
 // The options that fit and refit share, and what they mean to the library.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +9,10 @@
 #include "input/input.hpp"
 #include "mixstream/estimator.hpp"
 #include "output.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace mixstream {
 
@@ -66,9 +69,6 @@ struct Length {
   double value = 0.0;
   bool seconds = false;
 };
-/// A whole number that may be written as 50000, 5e4 or 50_000.
-CLI::Validator whole_number();
-
 Outcome<Length> parse_length(const std::string& text, const std::string& option);
 
 }  // namespace mixstream

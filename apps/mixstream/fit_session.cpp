@@ -174,7 +174,8 @@ bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_
 /// The polish needs some fits that nobody asked to see.
 bool FitSession::scheduled_fit(Estimator& estimator, std::string_view group, SessionListener& listener) {
   const bool shown = estimator.every_is_due();
-  Report report = estimator.scheduled_fit();
+  Report report =
+      estimator.scheduled_fit(shown || keeps_history_ ? SolveDetail::everything : SolveDetail::fit);
   solve_seconds_ += report.solve_seconds;
   describe(report, group);
   remember(report);

@@ -1,10 +1,18 @@
 // mixstream: the stream tool. Only wires words to commands.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
 
 #include "compare_command.hpp"
 #include "exit_codes.hpp"
 #include "fit_command.hpp"
+#include "mixstream/rows/feature_map.hpp"
 #include "output.hpp"
 #include "predict_command.hpp"
 #include "simulate_command.hpp"
@@ -12,8 +20,46 @@
 
 using namespace mixstream;
 
+namespace {
+
+/// A solve asks for the same megabytes each time: they are kept, where to give them back and to have them
+/// zeroed anew would cost as much as a tenth of a short run.
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  ::mallopt(M_TOP_PAD, 1 << 20);
+#endif
+}
+
+/// What CLI11 finds wrong, said as everything else is said.
+std::string wrong_words(const CLI::App* app, const CLI::Error& error) {
+  std::string command = "mixstream";
+  for (const CLI::App* sub : app->get_subcommands()) command += " " + sub->get_name();
+  return std::string("mixstream: ") + error.what() + "\n" + command +
+         " --help shows all words and examples\n";
+}
+
+/// Refuses a first word that is no command; CLI11 would only say that one is missing.
+bool knows_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+  if (word.starts_with('-') || std::ranges::find(names, word) != names.end()) return true;
+  const std::string near = nearest_name(word, names);
+  std::string text = "there is no command '" + word + "'";
+  if (!near.empty()) text += " (did you mean " + near + "?)";
+  text += "; the commands are";
+  for (const std::string& name : names) text += (name == names.front() ? " " : ", ") + name;
+  complain(text);
+  return false;
+}
+
+}  // namespace
+
 int main(int count, char** words) {
-  CLI::App app("Finds the hidden linear laws in a stream of rows: y = beta_h . x + noise, with h unseen.\n");
+  keep_freed_memory();
+  CLI::App app("Finds the hidden linear laws in a stream of rows: y = beta_h . x + noise, with h unseen.\n",
+               "mixstream");
   app.set_version_flag("--version", "mixstream " MIXSTREAM_VERSION);
   app.require_subcommand(1);
   app.footer(
@@ -40,6 +86,12 @@ int main(int count, char** words) {
   add("inspect", "What a saved state holds", inspect);
   add("refit", "Solve again from a saved state, without the rows", refit);
   add("compare", "A fit beside the truth, or beside another fit", compare);
+  app.failure_message(wrong_words);
+  if (count < 2) {
+    std::fputs(app.help().c_str(), stderr);
+    return exit_usage;
+  }
+  if (!knows_command(app, words[1])) return exit_usage;
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {

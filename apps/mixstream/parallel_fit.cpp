@@ -118,7 +118,7 @@ ParallelOutcome absorb_in_parallel(Estimator& estimator, const ParallelPlan& pla
     if (outcome.failure.empty()) outcome.failure = part->failure();
     if (part->broken() || !outcome.failure.empty()) break;
   }
-  if (estimator.fit_is_due()) estimator.scheduled_fit();
+  if (estimator.fit_is_due()) estimator.scheduled_fit(SolveDetail::fit);
   return outcome;
 }
 

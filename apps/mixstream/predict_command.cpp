@@ -11,6 +11,7 @@
 #include "model_file.hpp"
 #include "output.hpp"
 #include "signals.hpp"
+#include "words.hpp"
 
 namespace mixstream {
 namespace {

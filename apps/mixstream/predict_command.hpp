@@ -1,9 +1,11 @@
 // mixstream predict: rows in, the same rows with component, probabilities and expected y out.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "fit_options.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace mixstream {
 

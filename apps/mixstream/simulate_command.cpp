@@ -14,6 +14,7 @@
 #include "mixstream/rows/simulation.hpp"
 #include "output.hpp"
 #include "signals.hpp"
+#include "words.hpp"
 
 namespace mixstream {
 namespace {

@@ -1,13 +1,16 @@
 // mixstream simulate: rows with a known truth on stdout.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "mixstream/outcome.hpp"
 #include "mixstream/rows/simulation.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace mixstream {
 

@@ -9,6 +9,7 @@
 #include "mixstream/moments/state_file.hpp"
 #include "mixstream/regression/identifiability.hpp"
 #include "output.hpp"
+#include "words.hpp"
 
 namespace mixstream {
 namespace {

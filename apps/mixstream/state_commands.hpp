@@ -1,9 +1,11 @@
 // mixstream merge, inspect and refit: work on saved states, without the rows.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "fit_options.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace mixstream {
 

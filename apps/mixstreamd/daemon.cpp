@@ -117,13 +117,11 @@ Verdict Daemon::begin_sources() {
     if (Verdict verdict = begin_source(stream); !verdict) return verdict;
   }
   if (!config_.mqtt.enabled) return std::monostate{};
-  MqttListener listener{[this](bool session_present) {
-                          if (!session_present) session_lost_ = true;
-                          connected_anew_ = true;
-                        },
-                        {}};
-  Outcome<std::unique_ptr<MqttClient>> mqtt =
-      MqttClient::start(config_.mqtt, std::move(subscriptions), std::move(listener));
+  const auto note = [this](bool session_present) {
+    if (!session_present) session_lost_ = true;
+    connected_anew_ = true;
+  };
+  Outcome<std::unique_ptr<MqttClient>> mqtt = MqttClient::start(config_.mqtt, std::move(subscriptions), note);
   if (!mqtt) return mqtt.refusal();
   mqtt_ = std::move(mqtt).value();
   return std::monostate{};
@@ -179,6 +177,7 @@ void Daemon::solve_due() {
 
 void Daemon::keep_due() {
   for (const std::shared_ptr<Stream>& stream : all()) {
+    stream->keep_feedback(1s);
     if (!stream->snapshot_is_due()) continue;
     if (const Verdict verdict = stream->snapshot(); !verdict)
       log(LogLevel::error, verdict.refusal().text, stream->config().name);
@@ -260,6 +259,7 @@ void Daemon::refit_all() {
 bool Daemon::snapshot_all() {
   bool saved = true;
   for (const std::shared_ptr<Stream>& stream : all()) {
+    stream->keep_feedback(0s);
     const Verdict verdict = stream->snapshot();
     if (!verdict) log(LogLevel::error, verdict.refusal().text, stream->config().name);
     saved = saved && verdict;

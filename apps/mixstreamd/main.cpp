@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -135,6 +136,7 @@ int main(int count, char** arguments) {
     fmt::print("{}: {} streams, all sound\n", words.config, config.value().streams.size());
     return 0;
   }
+  ::umask(077);  // rows and what they say are their owner's
   watch_signals();
   Outcome<std::unique_ptr<Daemon>> daemon = Daemon::start(std::move(config).value());
   if (!daemon) return complain(daemon.refusal());

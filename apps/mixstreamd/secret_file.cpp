@@ -8,24 +8,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "descriptor.hpp"
+
 namespace mixstream {
 namespace {
 
 constexpr std::size_t longest_secret = 4096;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 Verdict check_open(const Descriptor& file, const std::string& path) {
   struct stat status {};

@@ -135,10 +135,10 @@ std::uint64_t Estimator::rows_until_due() const noexcept {
   return next > rows ? next - rows : 0;
 }
 
-Report Estimator::scheduled_fit() {
+Report Estimator::scheduled_fit(SolveDetail detail) {
   const std::uint64_t rows = state_.row_count();
-  Solution solution =
-      solve(state_, settings_.solve, last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr);
+  Solution solution = solve(state_, settings_.solve, last_fit_ ? &*last_fit_ : nullptr,
+                            polish_ ? &*polish_ : nullptr, detail);
   const bool trusted = solution.report.status == FitStatus::ok;
   if (trusted) last_fit_ = solution.mixture;
   watch_moments(solution);

@@ -88,8 +88,9 @@ class Estimator {
   bool every_is_due() const noexcept { return settings_.every > 0 && state_.row_count() >= next_every_; }
   std::uint64_t rows_until_due() const noexcept;  ///< at least 1 unless one is due now
 
-  /// Solves, keeps the fit as the next start and the labels, and holds the polish against it.
-  Report scheduled_fit();
+  /// Solves, keeps the fit as the next start and the labels, and holds the polish against it. `detail`: of
+  /// the report; what is kept does not depend on it.
+  Report scheduled_fit(SolveDetail detail = SolveDetail::everything);
 
   /// scheduled_fit(), and what of it another estimator that had the same rows is to take.
   ScheduledFit fit_apart();

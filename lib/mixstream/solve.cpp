@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -14,6 +15,8 @@
 #include "mixstream/refinement/component_count.hpp"
 #include "mixstream/refinement/outliers.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
+#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/regression/systems.hpp"
 #include "mixstream/tensor/spectral.hpp"
 #include "mixstream/yield_point.hpp"
 
@@ -27,16 +30,37 @@ SpectralWorkspace& spectral_workspace() {
 }
 
 constexpr std::uint32_t every_bin = (1U << bin_count) - 1;
+constexpr double doubtful_p = 1e-4;    // an accepted fit with less is not said to agree
+constexpr double beyond_chance = 3.0;  // standard errors by which weights or coefficients differ
+
+/// Whether law a stands before law b in a first fit: the heavier one; of weights that chance may have made
+/// different, the one with the larger coefficient, the first that differs beyond chance deciding.
+bool stands_before(const Mixture& mixture, const MixtureErrors& errors, std::size_t a, std::size_t b) {
+  const auto gap = [](double one, double two, double error_one, double error_two) {
+    const double difference = one - two;
+    return std::abs(difference) > beyond_chance * std::hypot(error_one, error_two) ? difference : 0.0;
+  };
+  const double heavier = gap(mixture.weights[a], mixture.weights[b], errors.weights[a], errors.weights[b]);
+  if (heavier != 0.0) return heavier > 0.0;
+  const std::size_t d = mixture.feature_count;
+  for (std::size_t j = 0; j < d; ++j) {
+    const double larger = gap(mixture.law(a)[j], mixture.law(b)[j], errors.coefficients[a * d + j],
+                              errors.coefficients[b * d + j]);
+    if (larger != 0.0) return larger > 0.0;
+  }
+  return mixture.weights[a] > mixture.weights[b];
+}
 
 /// One solve at work: what is read of the state once, and the solution that grows.
 class Solver {
  public:
   Solver(const MomentState& state, const SolveSettings& settings, const Mixture* last,
-         const PolishDriver* polish)
+         const PolishDriver* polish, SolveDetail detail)
       : state_(state),
         settings_(settings),
         last_(last),
         polish_(polish),
+        detail_(detail),
         layout_(state.settings().layout),
         tensor_(state.moments()),
         sample_(state.sample()) {
@@ -57,7 +81,10 @@ class Solver {
       report().words = fmt::format("the solver broke down ({}): the data may be degenerate.", error.what());
     }
     yield_point();
+    if (detail_ == SolveDetail::fit) return std::move(solution_);
     if (solution_.mixture) describe_sample_fit();
+    report().identifiability =
+        diagnose(tensor_, solution_.mixture ? &*solution_.mixture : last_, settings_.feature_names);
     return std::move(solution_);
   }
 
@@ -95,17 +122,17 @@ class Solver {
     const std::size_t needed = 2 * parameter_count(k, d, settings_.noise) + 10;
     if (report().effective_rows >= static_cast<double>(needed)) return true;
     report().status = FitStatus::too_few_rows;
-    report().words =
-        fmt::format("{:.0f} rows are too few for {} laws of {} features: at least {} are needed.",
-                    report().effective_rows, k, d, needed);
+    report().words = fmt::format("{:.0f} row{} too few for {} law{} of {} feature{}: at least {} are needed.",
+                                 report().effective_rows, report().effective_rows == 1.0 ? " is" : "s are", k,
+                                 k == 1 ? "" : "s", d, d == 1 ? "" : "s", needed);
     return false;
   }
 
   /// Sigma_1 must be regular for any method: two equal features cannot be told apart.
   bool distinct_features() {
+    if (null_count_of(tensor_.view(0, 1, 1), rank_cutoff) == 0) return true;
     report().identifiability = diagnose(tensor_, last_, settings_.feature_names);
     const PowerDiagnosis& first = report().identifiability.powers[0];
-    if (first.rank == first.unknowns) return true;
     report().status = FitStatus::not_identifiable;
     report().words = "the features are linearly dependent on every row (" + describe(first.dependences) +
                      "): drop one of them.";
@@ -195,6 +222,7 @@ class Solver {
     refinement.largest_tail_share = settings_.guard ? refinement.largest_tail_share : 0.0;
     refinement.refine.noise = settings_.noise;
     refinement.refine.seed = settings_.seed;
+    if (polish_ != nullptr) refinement.likely_bins = std::popcount(polish_->schedule().bins);
     const std::optional<Mixture> previous = previous_fit();
     Outcome<BinnedFit> fit = refine_with_bins(binned, settings_.component_count, starts, refinement,
                                               previous ? &*previous : nullptr);
@@ -300,16 +328,16 @@ class Solver {
   static bool parts_from_moments(const RefinedFit& fit, const Mixture& polished) {
     const double parameters = static_cast<double>(fit.information.rows);
     const double limit = PolishDriverSettings{}.distance_limit * (1.0 + 3.0 / parameters);
-    return !fit.conditions.starts_with("q<=3") && !(hausman_distance(fit, polished) < limit);
+    const bool far = !(hausman_distance(fit, polished) < limit);
+    return (far && !fit.conditions.starts_with("q<=3")) || moments_reject(fit, polished);
   }
 
   static std::string parted_words(double distance) {
     return fmt::format(
         "do not trust these laws: the moments and the scores of the rows lead to different ones ({:.1f} "
         "times as "
-        "far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger "
-        "--sample or "
-        "another --seed.",
+        "far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger sample "
+        "or another seed.",
         std::sqrt(distance));
   }
 
@@ -347,11 +375,18 @@ class Solver {
       return "the moments agree with the fit, but one component is not there: try a smaller k.";
     }
     if (fit.accepted) {
-      return fmt::format("the moments agree with the fit (J/dof {:.2f}, p {:.2g}){}.",
-                         fit.distance / static_cast<double>(fit.dof), fit.p_value,
-                         fit.conditions.starts_with("q<=3")
-                             ? "; the noise is not Gaussian, so only y, y^2 and y^3 were matched"
-                             : "");
+      const double ratio = fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1));
+      const char* const matched = fit.conditions.starts_with("q<=3")
+                                      ? "; the noise is not Gaussian, so only y, y^2 and y^3 were matched"
+                                      : "";
+      if (fit.dof > 0 && fit.p_value < doubtful_p) {
+        return fmt::format(
+            "accepted with a doubt: J/dof {:.2f} is more than chance explains (p {:.2g}), but weights from a "
+            "sample with such tails can be wrong by a factor of {:.1f}; a larger --sample decides{}.",
+            ratio, fit.p_value, fit.expected_ratio, matched);
+      }
+      return fmt::format("the moments agree with the fit (J/dof {:.2f}, p {:.2g}){}.", ratio, fit.p_value,
+                         matched);
     }
     if (tail_suspected) {
       return "do not trust these laws: rows far outside the bulk have ruined the moments. Look at the "
@@ -365,12 +400,12 @@ class Solver {
         "feature missing, {}outliers large, or which law holds may depend on x.",
         against, against.find(',') == std::string::npos && !against.ends_with('s') ? "s" : "",
         fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1)), fit.p_value,
-        fit.noise == NoiseModel::shared ? "the noise unequal (--noise per-component), " : "");
+        fit.noise == NoiseModel::shared ? "the noise unequal between laws (noise per-component), " : "");
   }
 
-  /// Takes a mixture in raw coordinates as the answer, with the last fit's labels, or the heaviest first.
+  /// Takes a mixture in raw coordinates as the answer, with the last fit's labels, or those of a first fit.
   void take(const Mixture& mixture, const MixtureErrors* errors) {
-    const std::vector<std::size_t> order = labels_for(mixture);
+    const std::vector<std::size_t> order = labels_for(mixture, errors);
     solution_.mixture = relabelled(mixture, order);
     const std::size_t d = mixture.feature_count;
     for (const std::size_t h : order) {
@@ -388,13 +423,19 @@ class Solver {
     }
   }
 
-  std::vector<std::size_t> labels_for(const Mixture& mixture) const {
-    if (last_ != nullptr && last_->component_count() == mixture.component_count())
-      return matching_order(*last_, mixture);
-    std::vector<std::size_t> order(mixture.component_count());
+  std::vector<std::size_t> labels_for(const Mixture& mixture, const MixtureErrors* errors) const {
+    const std::size_t k = mixture.component_count();
+    if (last_ != nullptr && last_->component_count() == k) return matching_order(*last_, mixture);
+    const MixtureErrors unknown{std::vector<double>(mixture.coefficients.size()), std::vector<double>(k),
+                                std::vector<double>(k)};
+    std::vector<std::size_t> order(k);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::ranges::greater{},
-                             [&](std::size_t h) { return mixture.weights[h]; });
+    for (std::size_t i = 0; i < k; ++i) {  // "beyond chance" is no order that a sort could rely on
+      for (std::size_t j = i + 1; j < k; ++j) {
+        if (stands_before(mixture, errors != nullptr ? *errors : unknown, order[j], order[i]))
+          std::swap(order[i], order[j]);
+      }
+    }
     return order;
   }
 
@@ -406,13 +447,13 @@ class Solver {
         static_cast<double>(parameter_count(settings_.component_count, d, settings_.noise));
     report().log_likelihood = mean;
     report().bic = -2.0 * mean + parameters * std::log(rows) / rows;
-    report().identifiability = diagnose(tensor_, &*solution_.mixture, settings_.feature_names);
   }
 
   const MomentState& state_;
   SolveSettings settings_;  // with the number of components, once it is chosen
   const Mixture* last_;
   const PolishDriver* polish_;
+  SolveDetail detail_;
   Layout layout_;
   MomentTensor tensor_;
   Sample sample_;
@@ -455,9 +496,9 @@ Verdict check(const SolveSettings& settings, std::size_t feature_count) {
 }
 
 Solution solve(const MomentState& state, const SolveSettings& settings, const Mixture* last,
-               const PolishDriver* polish) {
+               const PolishDriver* polish, SolveDetail detail) {
   const auto began = std::chrono::steady_clock::now();
-  Solution solution = Solver(state, settings, last, polish).run();
+  Solution solution = Solver(state, settings, last, polish, detail).run();
   solution.report.solve_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return solution;

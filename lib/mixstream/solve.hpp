@@ -45,9 +45,12 @@ struct Solution {
   std::uint32_t bins = 0;             ///< bit b: magnitude bin b entered
 };
 
+/// How much a solve says: everything; or the fit and its verdict, for fits that only the polish asks for.
+enum class SolveDetail : std::uint8_t { everything, fit };
+
 /// Solves. `last`: the mixture (raw) to start from and to take labels from, if any; `polish`: its fit is
 /// reported instead of the refined one where it is the better. Never throws for data; never reports NaN.
 Solution solve(const MomentState& state, const SolveSettings& settings, const Mixture* last,
-               const PolishDriver* polish);
+               const PolishDriver* polish, SolveDetail detail = SolveDetail::everything);
 
 }  // namespace mixstream

@@ -1,20 +1,18 @@
 """What the daemon carries: rows a second over MQTT with 64-row messages on one core, the share of processor time outside
-the broker, and the time from a message to its acknowledgement with and without a re-solve running. One JSON object a line.
-daemon.py MIXSTREAMD [SECONDS]"""
+the broker, and the time from a message to its acknowledgement with and without re-solves, in turns. One JSON object a line.
+daemon.py MIXSTREAMD [SECONDS [TURNS]]"""
 
 import json
 import os
 import random
-import socket
-import struct
+import statistics
 import subprocess
 import sys
-import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "daemon"))
-from daemon import Broker, Daemon, check, place, row, wait_until  # noqa: E402
-from acknowledge import accept  # noqa: E402
+from daemon import Broker, Daemon, place, row, wait_until  # noqa: E402
+from wire import OneClientBroker  # noqa: E402
 
 ROWS = 64
 STREAM = """
@@ -25,7 +23,6 @@ columns = ["t", "y"]
 features = "1,t,t^4,t^7"
 response = "y"
 k = 3
-{format}
 {refit}
 """
 
@@ -46,7 +43,7 @@ def payloads(count, seed):
 def load(program, seconds):
     with place() as (folder, started):
         broker = Broker(folder, queued=0)
-        daemon = Daemon(program, folder, STREAM.format(format="", refit='refit_interval = "1s"'), broker, log="warning")
+        daemon = Daemon(program, folder, STREAM.format(refit='refit_interval = "1s"'), broker, log="warning")
         started.extend([broker, daemon])
         daemon.start().wait_ready()
         subprocess.run(["taskset", "-a", "-p", "-c", "1", str(daemon.process.pid)], check=True, capture_output=True)
@@ -71,42 +68,45 @@ def load(program, seconds):
 
 
 def waits(program, count, refit):
-    """Seconds from PUBLISH to PUBACK, one message at a time, by a broker of our own."""
+    """Seconds from PUBLISH to PUBACK, one message at a time, by a broker of our own; sorted. And how many re-solves."""
     with place() as (folder, started):
-        server = socket.socket()
-        server.bind(("127.0.0.1", 0))
-        server.listen()
-        server.settimeout(30)
-
-        class Port:
-            port = server.getsockname()[1]
-        daemon = Daemon(program, folder, STREAM.format(format="", refit=refit), Port, mqtt='version = "3.1.1"',
-                        log="warning")
+        broker = OneClientBroker()
+        daemon = Daemon(program, folder, STREAM.format(refit=refit), broker, mqtt='version = "3.1.1"', log="warning")
         started.append(daemon)
         daemon.start()
-        wire = accept(server)
+        wire = broker.accept()
         times = []
         for i, payload in enumerate(payloads(count, 2)):
             began = time.perf_counter()
             wire.publish(b"plant/pump", payload.encode(), i % 60000 + 1)
             wire.until(4)
             times.append(time.perf_counter() - began)
-        refits = daemon.metric("mixstream_refits_total", "pump")
-        return sorted(times), refits
+        return sorted(times), int(daemon.metric("mixstream_refits_total", "pump"))
+
+
+def acknowledgements(program, count, turns):
+    """p50 and p99 without and with re-solves all the time; the ratio of each turn's two, which are neighbours in time."""
+    pairs = []
+    re_solves = 0
+    for _ in range(turns):
+        quiet, _ = waits(program, count, "refit_interval = 0")
+        busy, refits = waits(program, count, f"refit_interval = 0\nrefit_rows = {ROWS}")
+        re_solves += refits
+        pairs.append([[times[int(count * share)] * 1e3 for times in (quiet, busy)] for share in (0.5, 0.99)])
+
+    def of(share, which):
+        return round(statistics.median(pair[share][which] for pair in pairs), 3)
+    ratios = sorted(round(tail[1] / tail[0], 2) for _, tail in pairs)
+    print(json.dumps({"what": "message to acknowledgement, milliseconds, without and with re-solves all the time, medians over turns",
+                      "messages": count, "turns": turns, "re_solves": re_solves, "p50": [of(0, 0), of(0, 1)],
+                      "p99": [of(1, 0), of(1, 1)], "p99_ratio": statistics.median(ratios), "p99_ratios": ratios}))
 
 
 def main():
     program = sys.argv[1]
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 10
     load(program, seconds)
-    count = 200 * seconds
-    quiet, _ = waits(program, count, "refit_interval = 0")
-    busy, refits = waits(program, count, f"refit_interval = 0\nrefit_rows = {ROWS}")
-    middle, tail = count // 2, count * 99 // 100
-    print(json.dumps({"what": "message to acknowledgement, milliseconds, without and with re-solves all the time",
-                      "re_solves": refits, "p50": [round(quiet[middle] * 1e3, 3), round(busy[middle] * 1e3, 3)],
-                      "p99": [round(quiet[tail] * 1e3, 3), round(busy[tail] * 1e3, 3)],
-                      "p99_ratio": round(busy[tail] / quiet[tail], 2)}))
+    acknowledgements(program, 200 * seconds, int(sys.argv[3]) if len(sys.argv) > 3 else 5)
 
 
 if __name__ == "__main__":

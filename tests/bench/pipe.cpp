@@ -2,7 +2,8 @@
 //
 // Part one: parsing alone. The same bytes of CSV, in memory, through our reader and through the alternatives,
 // each in the plainest loop that does the same work: five numbers a row, no checks beyond the number itself
-// for the others. Part two (pipe_fit.cpp): whole programs on the same bytes through a real pipe.
+// for the others; processor time. Part two (pipe_fit.cpp): whole programs on the same bytes through a real
+// pipe; wall time of the pipe, which the goals are about, and processor time of the program beside it.
 //
 // Prints one JSON object a line. Usage: pipe [ROWS | --long]; --long: memory up to 1e8 rows
 #include <fast_float/fast_float.h>

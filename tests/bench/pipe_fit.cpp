@@ -110,6 +110,8 @@ Run feed(const std::function<void(int)>& write_rows, const std::vector<std::stri
   return run;
 }
 
+/// Wall time is that of the whole pipe, from before the feeding program starts to the end of the fed one; on
+/// two processors the two run side by side. Processor time is that of the fed program, all its threads.
 struct Program {
   const char* name;
   std::vector<std::string> words;
@@ -145,9 +147,10 @@ bool compare_times(const std::string& rows, std::size_t row_count, std::vector<P
   const double ours = all.front().best;
   for (const Program& program : all) {
     std::printf(
-        "{\"benchmark\":\"pipe\",\"program\":\"%s\",\"rows\":%.0f,\"bytes_per_row\":%.1f,\"seconds\":%.4f,"
-        "\"rows_per_second\":%.3e,\"ours_per_second_over_this\":%.3f,\"processor_seconds\":%.4f,"
-        "\"ours_per_processor_second_over_this\":%.3f,\"goal\":%.1f,\"ran\":%s}\n",
+        "{\"benchmark\":\"pipe\",\"program\":\"%s\",\"rows\":%.0f,\"bytes_per_row\":%.1f,\"wall_seconds\":%."
+        "4f,"
+        "\"rows_per_wall_second\":%.3e,\"ours_over_this_by_wall\":%.3f,\"processor_seconds\":%.4f,"
+        "\"ours_over_this_by_processor\":%.3f,\"goal_by_wall\":%.1f,\"ran\":%s}\n",
         program.name, count, static_cast<double>(rows.size()) / count, program.best, count / program.best,
         program.best / ours, program.best_processor, program.best_processor / all.front().best_processor,
         program.goal, program.good ? "true" : "false");

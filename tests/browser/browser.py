@@ -1,11 +1,14 @@
 """Headless Chromium through chromedriver's own protocol: HTTP and JSON, nothing to install beside the two."""
 import base64
 import json
+import pathlib
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 import urllib.error
 import urllib.request
 
@@ -106,3 +109,27 @@ class Browser:
 
     def pdf(self):
         return base64.b64decode(self.devtools("Page.printToPDF", printBackground=True)["data"])
+
+
+class Reader(unittest.TestCase):
+    """Somebody before a browser."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.chromium = Browser()
+        cls.browser = cls.chromium.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.chromium.__exit__()
+
+
+def main(screenshots, programs):
+    """Runs the tests, or takes the screenshots with --screenshots FOLDER; so many arguments before are programs."""
+    if missing():
+        print("skipped: there is no", " and no ".join(missing()))
+        sys.exit(77)
+    if "--screenshots" in sys.argv:
+        screenshots(pathlib.Path(sys.argv[sys.argv.index("--screenshots") + 1]))
+    else:
+        unittest.main(argv=sys.argv[:1] + sys.argv[1 + programs:], verbosity=2)

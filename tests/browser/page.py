@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import unittest
 
 import browser
 
@@ -56,7 +55,7 @@ return {inked, found};
 """
 
 
-class ReportPage(unittest.TestCase):
+class ReportPage(browser.Reader):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
@@ -64,12 +63,11 @@ class ReportPage(unittest.TestCase):
         cls.page, cls.fit = simulated_page(folder)
         cls.columns = two_column_page(folder)
         cls.groups = two_column_page(folder, group="west")
-        cls.chromium = browser.Browser()
-        cls.browser = cls.chromium.__enter__()
+        super().setUpClass()
 
     @classmethod
     def tearDownClass(cls):
-        cls.chromium.__exit__()
+        super().tearDownClass()
         cls.folder.cleanup()
 
     def open(self, page):
@@ -219,10 +217,4 @@ def screenshots(folder):
             (folder / f"{name}.pdf").write_bytes(chromium.pdf())
 
 
-if browser.missing():
-    print("skipped: there is no", " and no ".join(browser.missing()))
-    sys.exit(77)
-if "--screenshots" in sys.argv:
-    screenshots(pathlib.Path(sys.argv[sys.argv.index("--screenshots") + 1]))
-else:
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+browser.main(screenshots, programs=1)

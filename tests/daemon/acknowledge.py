@@ -7,60 +7,10 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 import urllib.error
 
-from daemon import STREAM, Daemon, check, free_port, place, wait_until
-
-
-class Wire:
-    """One connection of a client, as the broker sees it."""
-
-    def __init__(self, connection):
-        self.connection = connection
-        connection.settimeout(30)
-
-    def read(self):
-        head = self.exactly(1)[0]
-        size = shift = 0
-        while True:
-            byte = self.exactly(1)[0]
-            size |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return head, self.exactly(size)
-
-    def exactly(self, size):
-        data = b""
-        while len(data) < size:
-            more = self.connection.recv(size - len(data))
-            if not more:
-                raise EOFError
-            data += more
-        return data
-
-    def write(self, head, body):
-        size = len(body)
-        check(size < 16384, "short messages only")
-        length = bytes([size]) if size < 128 else bytes([size & 127 | 128, size >> 7])
-        self.connection.sendall(bytes([head]) + length + body)
-
-    def publish(self, topic, payload, number):
-        self.write(0x32, struct.pack(">H", len(topic)) + topic + struct.pack(">H", number) + payload)
-
-    def until(self, kind):
-        """Answers what a broker must answer, until a packet of this kind comes."""
-        while True:
-            head, body = self.read()
-            if head >> 4 == 8:
-                self.write(0x90, body[:2] + b"\x01")
-            elif head >> 4 == 3 and head & 6:
-                size = struct.unpack(">H", body[:2])[0]
-                self.write(0x40, body[2 + size:4 + size])
-            elif head >> 4 == 12:
-                self.write(0xd0, b"")
-            if head >> 4 == kind:
-                return body
+from daemon import STREAM, Daemon, check, place
+from wire import OneClientBroker
 
 
 def journal(folder):
@@ -69,30 +19,14 @@ def journal(folder):
     return b"".join(open(os.path.join(state, name), "rb").read() for name in sorted(names))
 
 
-def accept(server):
-    wire = Wire(server.accept()[0])
-    head, body = wire.read()
-    check(head >> 4 == 1, "CONNECT")
-    check(body[7] & 2 == 0, "a session that lasts: CleanSession=0")
-    wire.write(0x20, b"\x01\x00")
-    wire.until(8)
-    return wire
-
-
 def main():
     program = sys.argv[1]
     with place() as (folder, started):
-        server = socket.socket()
-        server.bind(("127.0.0.1", 0))
-        server.listen()
-        server.settimeout(30)
-
-        class Port:
-            port = server.getsockname()[1]
-        daemon = Daemon(program, folder, STREAM, Port, mqtt='version = "3.1.1"')
+        broker = OneClientBroker()
+        daemon = Daemon(program, folder, STREAM, broker, mqtt='version = "3.1.1"')
         started.append(daemon)
         daemon.start()
-        wire = accept(server)
+        wire = broker.accept()
         for number in range(1, 101):
             payload = b'{"t":0.5,"y":%d,"seq":%d,"sensor":"s"}' % (number, number)
             check(payload not in journal(folder), "not yet")
@@ -128,7 +62,7 @@ def main():
 
         # It comes again, and now it is stored.
         daemon.start()
-        wire = accept(server)
+        wire = broker.accept()
         wire.publish(b"plant/pump", b'{"t":0.5,"y":1,"seq":101,"sensor":"s"}', 101)
         wire.until(4)
         print("100 acknowledged after their journal, 1 held back while the disk refused")

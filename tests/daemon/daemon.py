@@ -59,6 +59,16 @@ class Broker:
                 return True
         wait_until(answers, what="broker answers")
 
+    def change(self, old, new):
+        """Another line in its configuration, in force."""
+        with open(self.config) as file:
+            text = file.read()
+        check(old in text, f"{old} is in the configuration")
+        with open(self.config, "w") as file:
+            file.write(text.replace(old, new))
+        self.stop()
+        self.start()
+
     def stop(self, sig=signal.SIGTERM):
         self.process.send_signal(sig)
         self.process.wait(20)
@@ -91,7 +101,7 @@ class Daemon:
     def start(self, environment=None, stdin=subprocess.DEVNULL):
         with open(self.log_path, "a") as log:
             self.process = subprocess.Popen([self.program, "--config", self.config, *self.arguments], stdout=log,
-                                            stderr=log, stdin=stdin, env={**os.environ, **(environment or {})})
+                                            stderr=log, stdin=stdin, umask=0o022, env={**os.environ, **(environment or {})})
         return self
 
     def log(self):
@@ -101,6 +111,18 @@ class Daemon:
     def get(self, path):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", timeout=10) as answer:
             return answer.read().decode()
+
+    def post(self, path, body=b""):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.http_port}{path}", body,
+                                         {"Content-Type": "application/json"}, method="POST")
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.read().decode()
+
+    def stream(self, name):
+        """What the API says of a stream, as text; nothing while it does not answer."""
+        with contextlib.suppress(OSError):
+            return self.get("/api/v1/streams/" + name)
+        return ""
 
     def ready(self):
         with contextlib.suppress(OSError):
@@ -141,11 +163,14 @@ class Daemon:
 
 @contextlib.contextmanager
 def place():
-    """A folder that goes away, and with it every process that was started through own()."""
+    """A folder that goes away, and with it every process in the list. No daemon among them may have made a sanitizer speak."""
     folder = tempfile.mkdtemp(prefix="mixstreamd-test-")
     started = []
     try:
         yield folder, started
+        for daemon in started:
+            log = daemon.log() if isinstance(daemon, Daemon) else ""
+            check("Sanitizer" not in log and "runtime error:" not in log, log[-20000:])
     finally:
         for thing in started:
             process = getattr(thing, "process", thing)

@@ -4,6 +4,7 @@ that of a run that nobody interrupted.  kill.py MIXSTREAMD SAME_STATE [ROUNDS [S
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -12,7 +13,9 @@ import time
 from daemon import STREAM, Broker, Daemon, check, place, row, wait_until
 
 ROWS = 16  # of a message
-LEAST_ROWS = 32  # that a round must take in before it is killed
+LEAST_MESSAGES = 2  # that a round must take in before it is killed
+BURST = 10  # messages that are on their way when the kill falls
+MOST_IDLE = 0.1  # share of rounds that may be killed with nothing on its way
 
 
 class Feeder(threading.Thread):
@@ -46,16 +49,36 @@ class Feeder(threading.Thread):
         check(self.pub.wait(60) == 0, "the publisher was not acknowledged")
 
 
-def journal_bytes(folder):
-    """What the stream's journal files hold, whatever a snapshot has deleted meanwhile."""
-    total = 0
-    for name in os.listdir(folder) if os.path.isdir(folder) else []:
-        if name.startswith("journal"):
-            try:
-                total = max(total, int(name.split("-")[1]) * 1000000000 + os.path.getsize(os.path.join(folder, name)))
-            except (OSError, ValueError, IndexError):
-                pass
-    return total
+def stored(folder):
+    """How many messages the stream's journal has seen, by the newest sequence number in it."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    for name in sorted((name for name in names if re.fullmatch(r"journal-\d+", name)), reverse=True):
+        try:
+            with open(os.path.join(folder, name), "rb") as file:
+                numbers = re.findall(rb'"seq":(\d+),', file.read())
+        except OSError:  # a snapshot has deleted it meanwhile
+            continue
+        if numbers:
+            return int(numbers[-1]) // ROWS + 1
+    return 0
+
+
+def play_round(daemon, feeder, state, numbers, words):
+    """Starts the daemon and kills it in the middle of a burst; how many messages it then had not stored."""
+    before = stored(state)
+    feeder.wanted = len(feeder.lines) + BURST
+
+    def has_stored(count):
+        check(daemon.process.poll() is None, f"{words}: the daemon ended: {daemon.log()[-2000:]}")
+        return stored(state) >= count
+    daemon.start()
+    wait_until(lambda: has_stored(before + LEAST_MESSAGES), 60, f"{words} takes messages in")
+    time.sleep(numbers.random() ** 3 * 0.4)
+    feeder.wanted = len(feeder.lines) + BURST
+    wait_until(lambda: len(feeder.lines) >= feeder.wanted - BURST // 2, 60, f"{words}: the burst")
+    time.sleep(numbers.random() * 0.003)
+    daemon.kill()
+    return len(feeder.lines) - stored(state)
 
 
 def settle(daemon, rows):
@@ -85,16 +108,9 @@ def main():
         started.append(feeder.pub)
         feeder.start()
         state = os.path.join(beaten, "state", "pump")
-        least = LEAST_ROWS * 18  # bytes of a row in the journal, about
-        for number in range(rounds):
-            before = journal_bytes(state)
-            feeder.wanted = len(feeder.lines) + 20
-            daemon.start()
-            wait_until(lambda: journal_bytes(state) - before > least or daemon.process.poll() is not None, 60,
-                       f"round {number} takes rows in")
-            check(daemon.process.poll() is None, f"round {number}: the daemon ended: {daemon.log()[-2000:]}")
-            time.sleep(numbers.random() ** 3 * 0.4)
-            daemon.kill()
+        unstored = [play_round(daemon, feeder, state, numbers, f"round {number}") for number in range(rounds)]
+        idle = sum(count <= 0 for count in unstored)
+        check(idle <= MOST_IDLE * rounds, f"{idle} of {rounds} kills fell when nothing was on its way: too little load")
         feeder.wanted = 0
         feeder.end()
         rows = len(feeder.lines) * ROWS
@@ -119,7 +135,8 @@ def main():
         check(result.returncode == 0, f"the states differ (seed {seed})")
         if rounds >= 100:
             check(beaten_counts["duplicate"] > 0, "no redelivery was ever seen: the test proves nothing")
-        print(f"{rounds} rounds, {rows} rows, {beaten_counts['duplicate']} redelivered rows not folded again")
+        print(f"{rounds} rounds, {rows} rows, {beaten_counts['duplicate']} redelivered rows not folded again; "
+              f"{sum(unstored) / rounds:.1f} messages on their way at a kill, none at {idle}")
 
 
 main()

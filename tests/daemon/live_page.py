@@ -7,7 +7,6 @@ import sys
 import tempfile
 import threading
 import time
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "browser"))
 import browser
@@ -76,18 +75,7 @@ return found;
 TEXT = "return document.querySelector(arguments[0])?.innerText ?? ''"
 
 
-class Reader(unittest.TestCase):
-    """Somebody before a browser."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.chromium = browser.Browser()
-        cls.browser = cls.chromium.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.chromium.__exit__()
-
+class Reader(browser.Reader):
     def open(self, fake, stream="pump"):
         self.browser.prefer("light")
         self.browser.size(1200, 900)
@@ -297,10 +285,4 @@ def screenshots(folder):
             shoot(fake.url + "#stream=pump", "stale-phone.png", size=(390, 844), whole=False)
 
 
-if browser.missing():
-    print("skipped: there is no", " and no ".join(browser.missing()))
-    sys.exit(77)
-if "--screenshots" in sys.argv:
-    screenshots(pathlib.Path(sys.argv[sys.argv.index("--screenshots") + 1]))
-else:
-    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
+browser.main(screenshots, programs=2)

@@ -25,6 +25,11 @@ inline std::string text_of_message(int number) {
   return text;
 }
 
+/// What a fit might feed back: also long, and known.
+inline std::string text_of_feedback(int number) {
+  return "fed" + text_of_message(number + 7);
+}
+
 struct ProgramSettings {
   bool deduplicates = true;  // false: what if nobody did
   std::uint64_t segment_bytes = 2000;
@@ -38,6 +43,8 @@ class Program {
   bool start() {
     stop();
     folded_.clear();
+    fed_.clear();
+    feedback_.reset();
     sensors_ = mixstream::Deduplication();
     auto opened = mixstream::Store::open(
         {.folder = "/disk/stream", .segment_bytes = settings_.segment_bytes, .record_bytes = 4000});
@@ -49,7 +56,10 @@ class Program {
     if (const auto& snapshot = store_->recovered().snapshot) restore(*snapshot);
     const mixstream::Verdict replayed = store_->replay([&](const mixstream::Record& record) {
       if (const auto message = message_in(record)) {
-        fold({reinterpret_cast<const char*>(message->payload.data()), message->payload.size()});
+        fold(text_in(message->payload));
+      } else if (const auto fed = fed_message_in(record)) {
+        take_back(fed->before);
+        fold(text_in(fed->message.payload));
       } else {
         complain("a record of a kind that was never written");
       }
@@ -67,15 +77,26 @@ class Program {
   void stop() { store_.reset(); }
   bool runs() const { return store_ != nullptr; }
 
-  /// Journal, acknowledge, fold. False: refused, the source keeps it.
+  /// Journal, acknowledge, fold. False: refused, the source keeps it. Before every third new message a fit
+  /// leaves something to go with it.
   bool take(int number) {
     const std::string text = text_of_message(number);
-    sent_.insert(number);
-    if (!store_->append(mixstream::Message{"source", std::as_bytes(std::span(text)), 0.0})) {
+    const mixstream::Message message{"source", std::as_bytes(std::span(text)), 0.0};
+    if (sent_.insert(number).second && number % 3 == 1) feedback_ = number;
+    const std::string left = feedback_ ? text_of_feedback(*feedback_) : "";
+    const mixstream::Feedback feedback{folded_.size(), std::as_bytes(std::span(left))};
+    const auto appended =
+        feedback_ ? store_->append(mixstream::FedMessage{feedback, message}) : store_->append(message);
+    if (!appended) {
       if (store_->health().ok) complain("a refused append left the store healthy");
       return false;
     }
     acknowledged_.insert(number);
+    if (feedback_) {
+      stored_feedback_.insert(*feedback_);
+      take_back(feedback);
+    }
+    feedback_.reset();
     fold(text);
     return true;
   }
@@ -83,7 +104,10 @@ class Program {
   bool snapshot() {
     mixstream::ByteWriter out;
     for (const int number : folded_) out.put(static_cast<std::uint32_t>(number));
-    auto pending = store_->begin_snapshot({{1, std::move(out).take()}, {2, sensors_.encode()}});
+    mixstream::ByteWriter fed;
+    for (const int number : fed_) fed.put(static_cast<std::uint32_t>(number));
+    auto pending = store_->begin_snapshot(
+        {{1, std::move(out).take()}, {2, sensors_.encode()}, {3, std::move(fed).take()}});
     return static_cast<bool>(store_->write_snapshot(pending));
   }
 
@@ -98,6 +122,10 @@ class Program {
       if (count > 1) complain("message " + std::to_string(number) + " was folded twice");
       if (!sent_.contains(number)) complain("message " + std::to_string(number) + " was never sent");
     }
+    for (const int number : stored_feedback_) {
+      if (std::ranges::count(fed_, number) != 1)
+        complain("feedback " + std::to_string(number) + " was stored and is lost, or there twice");
+    }
   }
 
   const mixstream::Store& store() const { return *store_; }
@@ -110,6 +138,19 @@ class Program {
   }
 
  private:
+  static std::string_view text_in(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  void take_back(const mixstream::Feedback& feedback) {
+    int number = -1;
+    const std::string text(text_in(feedback.bytes));
+    if (std::sscanf(text.c_str(), "fed%d:", &number) != 1 || text_of_feedback(number - 7) != text)
+      return complain("feedback came back changed");
+    if (feedback.row != folded_.size()) complain("feedback came back at another row");
+    fed_.push_back(number - 7);
+  }
+
   void fold(std::string_view text) {
     int number = -1;
     if (std::sscanf(std::string(text.substr(0, 10)).c_str(), "%d:", &number) != 1 || number < 0 ||
@@ -121,10 +162,12 @@ class Program {
   }
 
   void restore(const mixstream::StreamSnapshot& snapshot) {
-    if (snapshot.sections.size() != 2 || snapshot.sections[0].bytes.size() % 4 != 0)
+    if (snapshot.sections.size() != 3 || snapshot.sections[0].bytes.size() % 4 != 0)
       return complain("a snapshot came back changed");
     mixstream::ByteReader in(snapshot.sections[0].bytes);
     while (!in.at_end()) folded_.push_back(static_cast<int>(in.take<std::uint32_t>()));
+    mixstream::ByteReader fed(snapshot.sections[2].bytes);
+    while (!fed.at_end()) fed_.push_back(static_cast<int>(fed.take<std::uint32_t>()));
     auto sensors = mixstream::Deduplication::decode(snapshot.sections[1].bytes, 100);
     if (!sensors) return complain("the table of a snapshot came back changed");
     sensors_ = std::move(sensors).value();
@@ -133,6 +176,9 @@ class Program {
   ProgramSettings settings_;
   std::unique_ptr<mixstream::Store> store_;
   std::vector<int> folded_;
+  std::vector<int> fed_;         // feedback taken
+  std::optional<int> feedback_;  // left by a fit, waiting for a message
+  std::set<int> stored_feedback_;
   mixstream::Deduplication sensors_;
   std::set<int> sent_;
   std::set<int> acknowledged_;

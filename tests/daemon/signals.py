@@ -88,6 +88,48 @@ def reloads(program):
         check(daemon.metrics()["mixstream_config_last_reload_successful"] == 1, "the gauge says so")
 
 
+def remembers(program):
+    """Fits and alarms are there again after a restart; after a kill, alarms of what no snapshot held are made again."""
+    with place() as (folder, started):
+        port = free_port()
+        daemon = Daemon(program, folder, SOCKET.format(port=port, k=2, interval="0.1s"))
+        started.append(daemon)
+        daemon.start().wait_ready()
+
+        def stream():
+            return json.loads(daemon.get("/api/v1/streams/lines"))
+
+        def history():
+            wait_until(lambda: stream()["fit"], what="a fit")
+            return json.loads(daemon.get("/api/v1/streams/lines/history"))["fits"]
+
+        def kinds():
+            return [alarm["kind"] for alarm in stream()["alarms"]]
+        for i in range(1, 4):
+            send(port, lines(1000, i))
+            wait_until(lambda: stream()["fit"] and stream()["fit"]["rows"] == 1000 * i, what=f"fit {i}")
+        send(port, b"nonsense\n")
+        wait_until(lambda: "refused" in kinds(), what="an alarm")
+        before, fits = stream()["alarms"], history()
+        check(len(fits) >= 3, f"{len(fits)} fits")
+        check(daemon.terminate() == 0, "exit 0")
+        daemon.start().wait_ready()
+        check(stream()["alarms"] == before, f"alarms over a restart: {stream()['alarms']} instead of {before}")
+        kept = fits[:-1]  # the last is the newest fit, which is made anew
+        check(history()[:len(kept)] == kept, f"the history over a restart: {history()} instead of {fits}")
+        state = os.path.join(folder, "state", "lines")
+        rows = b"0.5,inf\n"
+        send(port, rows)
+        wait_until(lambda: "2 rows refused" in daemon.get("/api/v1/streams/lines"), what="its words follow")
+        daemon.kill()
+        daemon.start().wait_ready()
+        wait_until(lambda: "2 rows refused" in daemon.get("/api/v1/streams/lines"), 10, "told again after a kill")
+        check(history()[:len(kept)] == kept, "the history after a kill")
+        modes = {name: os.stat(os.path.join(state, name)).st_mode & 0o777 for name in os.listdir(state)}
+        check(all(mode & 0o077 == 0 for mode in modes.values()), f"files are their owner's: {modes}")
+        check(os.stat(state).st_mode & 0o777 == 0o700, "and so is the folder")
+
+
 def refuses(program):
     with place() as (folder, started):
         port = free_port()
@@ -124,11 +166,8 @@ def keeps_secrets(program):
         subprocess.run(["mosquitto_passwd", "-b", passwords, "mixstream", "hunter2-very-secret"], check=True)
         os.chmod(passwords, 0o600)
         broker = Broker(folder, extra=f"password_file {passwords}\n")
-        text = open(broker.config).read().replace("allow_anonymous true", "allow_anonymous false")
-        open(broker.config, "w").write(text)
-        broker.stop()
-        broker.start()
         started.append(broker)
+        broker.change("allow_anonymous true", "allow_anonymous false")
         mqtt = f'username = "mixstream"\npassword_file = "{secret}"'
         daemon = Daemon(program, folder, STREAM, broker, mqtt=mqtt, log="debug")
         started.append(daemon)
@@ -172,8 +211,62 @@ def speaks_to_the_manager(program):
         check(daemon.log().startswith("<6>"), "priorities for journald")
 
 
+def logs_as_json(program):
+    with place() as (folder, started):
+        port = free_port()
+        daemon = Daemon(program, folder, SOCKET.format(port=port, k=2, interval="0.1s"))
+        with open(daemon.config) as file:
+            text = file.read().replace("[log]", '[log]\nformat = "json"')
+        with open(daemon.config, "w") as file:
+            file.write(text)
+        started.append(daemon)
+        daemon.start().wait_ready()
+        send(port, b"\x1b[31mno row \xff\n")
+        wait_until(lambda: "refused" in daemon.log(), what="a warning")
+        check(daemon.terminate() == 0, "exit 0")
+        said = [json.loads(line) for line in daemon.log().splitlines()]
+        check(all({"time", "level", "message"} <= line.keys() for line in said), f"every line: {said}")
+        warnings = [line for line in said if line["level"] == "warning"]
+        check(warnings and warnings[0]["stream"] == "lines" and "1 rows refused" in warnings[0]["message"], f"{said}")
+
+
+def solves_when_the_stream_changes(program):
+    """Two streams with the same rows, in one daemon; only one of them solves when it sees a change."""
+    with place() as (folder, started):
+        ports = {name: free_port() for name in ("lines", "patient")}
+        text = "".join(SOCKET.format(port=port, k=2, interval=0).replace('"0"', "0").replace('"lines"', f'"{name}"') +
+                       f"refit_on_drift = {'true' if name == 'lines' else 'false'}\n" for name, port in ports.items())
+        daemon = Daemon(program, folder, text)
+        started.append(daemon)
+        daemon.start().wait_ready()
+        check(len(json.loads(daemon.get("/api/v1/streams"))["streams"]) == 2, "two streams")
+        total = 0
+
+        def fits(name):
+            return daemon.metric("mixstream_refits_total", name)
+
+        def send_both(data, count):
+            nonlocal total
+            total += count
+            for name, port in ports.items():
+                send(port, data)
+                wait_until(lambda: folded(daemon, name) == total, what=f"{total} rows of {name}")
+        for seed in range(60):
+            send_both(lines(1000, 100 + seed), 1000)
+        wait_until(lambda: fits("patient") > 0 and fits("lines") > 0, what="first fits")
+        time.sleep(1)
+        before = {name: fits(name) for name in ports}
+        numbers = random.Random(9)
+        changed = "".join("%.6f,%.6f\n" % row(numbers, ((1.0, -2.0), (-1.0, 1.5))) for _ in range(3000)).encode()
+        send_both(changed, 3000)
+        wait_until(lambda: fits("lines") > before["lines"], what="a solve by the change")
+        wait_until(lambda: '"drift"' in daemon.get("/api/v1/streams/patient"), what="both see it")
+        check(fits("patient") == before["patient"], "who is told not to does not solve")
+
+
 def main():
-    for test in (terminates_with_everything_saved, reloads, refuses, keeps_secrets, speaks_to_the_manager):
+    for test in (terminates_with_everything_saved, reloads, remembers, refuses, keeps_secrets, logs_as_json,
+                 solves_when_the_stream_changes, speaks_to_the_manager):
         test(sys.argv[1])
         print("passed:", test.__name__, flush=True)
 

@@ -39,6 +39,7 @@ class BatchBuilder {
   bool full() const noexcept { return rows_ == places_.size() || refused_.size() == refused_.capacity(); }
   bool empty() const noexcept { return rows_ == 0 && refused_.empty(); }
   std::size_t room() const noexcept { return places_.size() - rows_; }
+  std::size_t width() const noexcept { return width_; }
   bool keeps_lines() const noexcept { return !lines_.empty(); }
 
   /// Where the next row's numbers go.

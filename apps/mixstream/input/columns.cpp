@@ -43,10 +43,11 @@ Refusal unknown_column(const std::vector<std::string>& columns, const std::strin
   const auto nearest = std::ranges::min_element(columns, {}, [&](const std::string& column) {
     return edit_distance(std::string_view(column).substr(0, 60), std::string_view(name).substr(0, 60));
   });
-  if (nearest != columns.end() &&
-      edit_distance(*nearest, name) <= std::max<std::size_t>(1, name.size() / 3)) {
+  const std::size_t far = std::min(std::max<std::size_t>(2, name.size() / 3 + 1), name.size());
+  if (nearest != columns.end() && edit_distance(*nearest, name) < far) {  // some letter must agree
     text += joined({"; did you mean \"", *nearest, "\"?"});
   }
+  if (!text.ends_with('?')) text += '.';
   text += joined({" The columns are: ", listed(columns), "."});
   const bool all_numbers = std::ranges::all_of(
       columns, [](const std::string& column) { return parse_number(column).kind == NumberKind::number; });

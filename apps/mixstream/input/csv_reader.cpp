@@ -20,6 +20,30 @@ std::string_view line_of(const char* at, const char* next) noexcept {
   return {at, end - (end != at && end[-1] == '\r' ? 1 : 0)};
 }
 
+/// The number at `at` and the first byte behind its field; null if it is none.
+const char* plain_field(const char* at, char delimiter, double& number) noexcept {
+  const char* end = parse_plain(at, number);
+  if (end != nullptr && (*end == delimiter || *end == '\n' || (*end == '\r' && end[1] == '\n'))) return end;
+  end = field_end(at, delimiter);
+  const bool carriage = *end == '\n' && end != at && end[-1] == '\r';
+  const ParsedNumber parsed = parse_number({at, end - (carriage ? 1 : 0)});
+  number = parsed.value;
+  return parsed.kind == NumberKind::number ? end : nullptr;
+}
+
+bool can_read_many() noexcept {
+#if defined(MIXSTREAM_PLAIN_ROWS)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi") != 0;
+#else
+  return false;
+#endif
+}
+
+// Bytes to read at once behind a row that was not plain; then twice as many each time, up to the most.
+constexpr std::size_t least_calm = 1 << 9;
+constexpr std::size_t most_calm = 1 << 16;
+
 }  // namespace
 
 CsvReader::CsvReader(TextStart start, std::vector<std::string> columns, std::vector<ColumnUse> uses,
@@ -28,26 +52,59 @@ CsvReader::CsvReader(TextStart start, std::vector<std::string> columns, std::vec
       columns_(std::move(columns)),
       uses_(std::move(uses)),
       rules_{settings.delimiter, settings.comment, settings.max_line},
-      try_plain_(uses_.size() > 1 || uses_[0].number >= 0) {
+      try_plain_(uses_.size() > 1 || uses_[0].number >= 0),
+      try_many_(try_plain_ && selection.text.empty() && !selection.keep_lines && can_read_many()),
+      begins_(try_many_ ? settings.batch_rows : 0),
+      calm_(least_calm) {
   fields_.reserve(columns_.size() + 1);
+  for (const ColumnUse& use : uses_) number_places_.push_back(use.number);
 }
 
 const char* CsvReader::read_rows(const char* at, const char* stop) {
-  const auto longest = static_cast<std::ptrdiff_t>(max_line()) + 1;
   while (at < stop && !builder().full()) {
-    std::string_view text;
-    const char* next = nullptr;
-    if (try_plain_ && *at != rules_.comment) next = plain_row(at, builder().numbers(), text);
-    if (next != nullptr && next - at <= longest) {
-      builder().accept(count_row(at), text, line_of(at, next));
-      count_lines(1);
-    } else {
-      next = any_row(at);
-      if (next == nullptr) break;
-    }
+    if (try_many_) at = many_rows(at, stop);
+    if (at >= stop || builder().full()) break;
+    const char* const next = one_row(at);
+    if (next == nullptr) break;
     at = next;
   }
   return at;
+}
+
+/// Plain rows up to the first other one, up to `stop`, or while there is room.
+const char* CsvReader::many_rows(const char* at, const char* stop) {
+#if defined(MIXSTREAM_PLAIN_ROWS)
+  const variants::PlainColumns columns{
+      number_places_.data(), uses_.size(), builder().width(), rules_.delimiter,
+      rules_.comment,        plain_field,  field_end};
+  while (at < stop && !builder().full()) {
+    const auto bytes = std::min(calm_, static_cast<std::size_t>(stop - at));
+    const variants::PlainRows read =
+        plain_rows_avx2(at, at + bytes, columns, {builder().numbers(), begins_.data(), builder().room()});
+    for (std::size_t i = 0; i < read.rows; ++i) {
+      const char* const row = at + begins_[i];
+      const char* const next = i + 1 < read.rows ? at + begins_[i + 1] : read.next;
+      if (static_cast<std::size_t>(next - row) > max_line() + 1) return row;
+      builder().accept(count_row(row), {}, {});
+      count_lines(1);
+    }
+    calm_ = read.odd ? least_calm : std::min(2 * calm_, most_calm);
+    at = read.next;
+    if (read.odd) break;
+  }
+#endif
+  return at;
+}
+
+/// Any row: in one go if it is plain. Returns the byte behind it; null if it needs more bytes.
+const char* CsvReader::one_row(const char* at) {
+  std::string_view text;
+  const char* next = nullptr;
+  if (try_plain_ && *at != rules_.comment) next = plain_row(at, builder().numbers(), text);
+  if (next == nullptr || static_cast<std::size_t>(next - at) > max_line() + 1) return any_row(at);
+  builder().accept(count_row(at), text, line_of(at, next));
+  count_lines(1);
+  return next;
 }
 
 /// A row without quotes or faults, in one go; null if it is not that simple. There is a newline ahead.
@@ -57,7 +114,7 @@ const char* CsvReader::plain_row(const char* at, double* numbers, std::string_vi
   for (;; ++use, ++at) {
     const char* end;
     if (use->number >= 0) {
-      end = plain_field(at, numbers[use->number]);
+      end = plain_field(at, rules_.delimiter, numbers[use->number]);
       if (end == nullptr) return nullptr;
     } else {
       end = field_end(at, rules_.delimiter);
@@ -72,18 +129,6 @@ const char* CsvReader::plain_row(const char* at, double* numbers, std::string_vi
   }
   if (*at == '\r') ++at;
   return *at == '\n' ? at + 1 : nullptr;
-}
-
-/// The number at `at` and the first byte behind its field; null if it is none.
-const char* CsvReader::plain_field(const char* at, double& number) const noexcept {
-  const char* end = parse_plain(at, number);
-  if (end != nullptr && (*end == rules_.delimiter || *end == '\n' || (*end == '\r' && end[1] == '\n')))
-    return end;
-  end = field_end(at, rules_.delimiter);
-  const bool carriage = *end == '\n' && end != at && end[-1] == '\r';
-  const ParsedNumber parsed = parse_number({at, end - (carriage ? 1 : 0)});
-  number = parsed.value;
-  return parsed.kind == NumberKind::number ? end : nullptr;
 }
 
 /// Any row: accepts, refuses or skips it and returns the byte behind it; null if it needs more bytes.

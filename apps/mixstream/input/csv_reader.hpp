@@ -4,6 +4,7 @@
 #include "input/columns.hpp"
 #include "input/csv_rows.hpp"
 #include "input/text_reader.hpp"
+#include "input/variants/plain_rows.hpp"
 
 namespace mixstream {
 
@@ -15,8 +16,9 @@ class CsvReader final : public TextReader {
 
  private:
   const char* read_rows(const char* at, const char* stop) override;
+  const char* many_rows(const char* at, const char* stop);
+  const char* one_row(const char* at);
   const char* plain_row(const char* at, double* numbers, std::string_view& text) const noexcept;
-  const char* plain_field(const char* at, double& number) const noexcept;
   const char* any_row(const char* at);
   void judge_row(const char* at, const char* next);
   bool judge_fields(RefusedRow& refused, double* numbers) const noexcept;
@@ -27,6 +29,10 @@ class CsvReader final : public TextReader {
   std::vector<Field> fields_;
   CsvRules rules_;
   bool try_plain_;
+  bool try_many_;                      // plain rows, many at once
+  std::vector<int> number_places_;     // by column
+  std::vector<std::uint32_t> begins_;  // of rows read at once
+  std::size_t calm_ = 0;               // bytes that are likely to hold plain rows only
 };
 
 }  // namespace mixstream

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "../descriptor.hpp"
 #include "../log.hpp"
 #include "wake.hpp"
 
@@ -24,10 +25,9 @@ constexpr std::size_t chunk = 1 << 16;
 
 /// A file to read from an offset on.
 struct Reading {
-  int descriptor = -1;
+  Descriptor file;
   std::string name;
   std::uint64_t offset = 0;
-  bool closes = true;  // standard input is not ours to close
 };
 
 /// Reads one descriptor after the other in a thread of its own.
@@ -40,12 +40,7 @@ class FileSource final : public Source {
         take_(std::move(take)),
         thread_([this] { run(); }) {}
 
-  ~FileSource() override {
-    FileSource::stop();
-    for (const Reading& reading : readings_) {
-      if (reading.closes) ::close(reading.descriptor);
-    }
-  }
+  ~FileSource() override { FileSource::stop(); }
 
   SourceState state() const override {
     const std::lock_guard lock(mutex_);
@@ -87,8 +82,8 @@ class FileSource final : public Source {
     };
     std::array<char, chunk> bytes;  // filled by read
     for (;;) {
-      if (!wait(reading.descriptor)) return false;
-      const ::ssize_t count = ::read(reading.descriptor, bytes.data(), bytes.size());
+      if (!wait(reading.file.number())) return false;
+      const ::ssize_t count = ::read(reading.file.number(), bytes.data(), bytes.size());
       if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (count < 0) {
         const std::string words = fmt::format("cannot read {}: {}", reading.name, std::strerror(errno));
@@ -121,31 +116,32 @@ class FileSource final : public Source {
 }  // namespace
 
 std::unique_ptr<Source> read_standard_input(const CutterSettings& cutting, Take take) {
-  return std::make_unique<FileSource>(std::vector<Reading>{{STDIN_FILENO, "stdin", 0, false}}, cutting, "",
-                                      std::move(take));
+  std::vector<Reading> readings;
+  readings.push_back(
+      {Descriptor(::dup(STDIN_FILENO)), "stdin"});  // standard input itself is not ours to close
+  return std::make_unique<FileSource>(std::move(readings), cutting, "", std::move(take));
 }
 
 Outcome<std::unique_ptr<Source>> replay_files(const ReplaySettings& settings, Take take) {
   std::vector<Reading> readings;
-  const auto refuse = [&](const std::string& file, const std::string& what) {
-    for (const Reading& reading : readings) ::close(reading.descriptor);
+  const auto refuse = [](const std::string& file, const std::string& what) {
     return Refusal{Reason::input_output, fmt::format("cannot replay {}: {}", file, what)};
   };
   for (const std::string& file : settings.files) {
     const std::uint64_t taken = settings.taken(file);
-    const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return refuse(file, std::strerror(errno));
-    readings.push_back({descriptor, file, taken});
+    Descriptor open(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!open.is_open()) return refuse(file, std::strerror(errno));
     struct ::stat status {};
-    if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
+    if (::fstat(open.number(), &status) != 0 || !S_ISREG(status.st_mode))
       return refuse(file, "it is no plain file");
     if (static_cast<std::uint64_t>(status.st_size) < taken) {
       return refuse(
           file, fmt::format("{} bytes of it were taken before, and now it has {}: it is another file", taken,
                             status.st_size));
     }
-    if (::lseek(descriptor, static_cast<::off_t>(taken), SEEK_SET) < 0)
+    if (::lseek(open.number(), static_cast<::off_t>(taken), SEEK_SET) < 0)
       return refuse(file, std::strerror(errno));
+    readings.push_back({std::move(open), file, taken});
   }
   return std::unique_ptr<Source>(
       std::make_unique<FileSource>(std::move(readings), settings.cutting, settings.header, std::move(take)));

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "../descriptor.hpp"
 #include "../log.hpp"
 #include "wake.hpp"
 
@@ -27,14 +28,15 @@ namespace {
 constexpr std::chrono::seconds longest_drain{3};
 
 struct Connection {
-  int descriptor;
+  Descriptor socket;
   Cutter cutter;
 };
 
 class LineSocket final : public Source {
  public:
-  LineSocket(int listener, std::string path, std::string words, const LineSocketSettings& settings, Take take)
-      : listener_(listener),
+  LineSocket(Descriptor listener, std::string path, std::string words, const LineSocketSettings& settings,
+             Take take)
+      : listener_(std::move(listener)),
         path_(std::move(path)),
         words_(std::move(words)),
         settings_(settings),
@@ -43,7 +45,6 @@ class LineSocket final : public Source {
 
   ~LineSocket() override {
     LineSocket::stop();
-    ::close(listener_);
     if (!path_.empty()) ::unlink(path_.c_str());
   }
 
@@ -62,20 +63,19 @@ class LineSocket final : public Source {
     const auto until = std::chrono::steady_clock::now() + longest_drain;
     while (!refused_ && std::chrono::steady_clock::now() < until && serve(0)) {
     }
-    for (const Connection& connection : connections_) ::close(connection.descriptor);
     connections_.clear();
   }
 
   /// Waits so long, then takes what came. False when nothing did, or the daemon could not keep it.
   bool serve(int milliseconds) {
-    std::vector<::pollfd> entries{wake_.poll_entry(), {listener_, POLLIN, 0}};
-    for (const Connection& connection : connections_) entries.push_back({connection.descriptor, POLLIN, 0});
+    std::vector<::pollfd> entries{wake_.poll_entry(), {listener_.number(), POLLIN, 0}};
+    for (const Connection& connection : connections_)
+      entries.push_back({connection.socket.number(), POLLIN, 0});
     if (milliseconds == 0) entries[0].fd = entries[1].fd = -1;  // draining: nobody new
     const int ready = ::poll(entries.data(), entries.size(), milliseconds);
     if (ready <= 0) return ready < 0 && errno == EINTR;
     for (std::size_t i = entries.size(); i-- > 2;) {
       if (entries[i].revents == 0 || read_from(connections_[i - 2])) continue;
-      ::close(connections_[i - 2].descriptor);
       connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i - 2));
     }
     if (entries[1].revents != 0) accept_one();
@@ -83,15 +83,14 @@ class LineSocket final : public Source {
   }
 
   void accept_one() {
-    const int descriptor = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (descriptor < 0) return;
+    Descriptor socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.is_open()) return;
     if (connections_.size() < settings_.most_connections) {
-      connections_.push_back({descriptor, Cutter(settings_.cutting)});
+      connections_.push_back({std::move(socket), Cutter(settings_.cutting)});
       return;
     }
     log(LogLevel::warning,
         fmt::format("{}: a connection beyond the {} allowed was closed", words_, settings_.most_connections));
-    ::close(descriptor);
   }
 
   /// False: this connection is over.
@@ -100,7 +99,7 @@ class LineSocket final : public Source {
       refused_ = !take_({piece, "", 0, too_long});
       return !refused_;
     };
-    const ::ssize_t count = ::read(connection.descriptor, bytes_.data(), bytes_.size());
+    const ::ssize_t count = ::read(connection.socket.number(), bytes_.data(), bytes_.size());
     if (count < 0) return errno == EAGAIN || errno == EINTR;
     if (count == 0) {
       connection.cutter.finish(give);
@@ -109,7 +108,7 @@ class LineSocket final : public Source {
     return connection.cutter.add({bytes_.data(), static_cast<std::size_t>(count)}, give);
   }
 
-  int listener_;
+  Descriptor listener_;
   std::string path_;
   std::string words_;
   LineSocketSettings settings_;
@@ -129,29 +128,26 @@ Refusal refuse(const std::string& where) {
 void remove_stale(const ::sockaddr_un& address) {
   struct ::stat status {};
   if (::lstat(address.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) return;
-  const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const bool dead = ::connect(probe, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) != 0 &&
-                    errno == ECONNREFUSED;
-  ::close(probe);
+  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto* const name = reinterpret_cast<const ::sockaddr*>(&address);
+  const bool dead = ::connect(probe.number(), name, sizeof address) != 0 && errno == ECONNREFUSED;
   if (dead) ::unlink(address.sun_path);
 }
 
-Outcome<int> listen_on_path(const std::string& path) {
+Outcome<Descriptor> listen_on_path(const std::string& path) {
   ::sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
   remove_stale(address);
-  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener < 0) return refuse(path);
-  const bool bound = ::bind(listener, reinterpret_cast<const ::sockaddr*>(&address), sizeof address) == 0 &&
-                     ::chmod(path.c_str(), 0660) == 0 && ::listen(listener, 64) == 0;
-  if (bound) return listener;
-  Refusal refusal = refuse(path);
-  ::close(listener);
-  return refusal;
+  Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const auto* const name = reinterpret_cast<const ::sockaddr*>(&address);
+  const bool bound = listener.is_open() && ::bind(listener.number(), name, sizeof address) == 0 &&
+                     ::chmod(path.c_str(), 0660) == 0 && ::listen(listener.number(), 64) == 0;
+  if (!bound) return refuse(path);
+  return listener;
 }
 
-Outcome<int> listen_on_port(const SocketAddress& address, const std::string& where) {
+Outcome<Descriptor> listen_on_port(const SocketAddress& address, const std::string& where) {
   ::addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -160,15 +156,17 @@ Outcome<int> listen_on_port(const SocketAddress& address, const std::string& whe
   if (const int error = ::getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found); error != 0)
     return Refusal{Reason::input_output,
                    fmt::format("cannot listen on {}: {}", where, ::gai_strerror(error))};
-  const int listener = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  Descriptor listener(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int on = 1;
-  const bool bound = listener >= 0 && ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-                     ::bind(listener, found->ai_addr, found->ai_addrlen) == 0 && ::listen(listener, 64) == 0;
+  const bool bound = listener.is_open() &&
+                     ::setsockopt(listener.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+                     ::bind(listener.number(), found->ai_addr, found->ai_addrlen) == 0 &&
+                     ::listen(listener.number(), 64) == 0;
+  const int error = errno;
   ::freeaddrinfo(found);
-  if (bound) return listener;
-  Refusal refusal = refuse(where);
-  if (listener >= 0) ::close(listener);
-  return refusal;
+  errno = error;
+  if (!bound) return refuse(where);
+  return listener;
 }
 
 std::uint16_t port_of(int listener) {
@@ -185,12 +183,13 @@ Outcome<std::unique_ptr<Source>> listen_for_lines(const LineSocketSettings& sett
   const SocketAddress& address = settings.address;
   std::string words = address.path.empty() ? fmt::format("socket {}:{}", address.host, address.port)
                                            : fmt::format("socket {}", address.path);
-  const Outcome<int> listener =
+  Outcome<Descriptor> listener =
       address.path.empty() ? listen_on_port(address, words) : listen_on_path(address.path);
   if (!listener) return listener.refusal();
-  if (address.path.empty()) words = fmt::format("socket {}:{}", address.host, port_of(listener.value()));
-  return std::unique_ptr<Source>(
-      std::make_unique<LineSocket>(listener.value(), address.path, words, settings, std::move(take)));
+  if (address.path.empty())
+    words = fmt::format("socket {}:{}", address.host, port_of(listener.value().number()));
+  return std::unique_ptr<Source>(std::make_unique<LineSocket>(std::move(listener).value(), address.path,
+                                                              words, settings, std::move(take)));
 }
 
 }  // namespace mixstream

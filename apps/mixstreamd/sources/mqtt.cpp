@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -16,6 +17,7 @@
 
 #include "../log.hpp"
 #include "../secret_file.hpp"
+#include "../tls_files.hpp"
 
 namespace mixstream {
 namespace {
@@ -32,16 +34,37 @@ void begin_library() {
   static_cast<void>(begun);
 }
 
-std::string words_of(int code) {
-  return mosquitto_strerror(code);
+/// What to do about a TLS failure, by what the library's log said of it.
+std::string tls_words(const std::string& detail) {
+  const auto says = [&](const char* text) { return detail.find(text) != std::string::npos; };
+  if (says("certificate verify failed"))
+    return "the broker's certificate is not believed: it must be signed by an authority of ca_file and made "
+           "out "
+           "to the name in host";
+  if (says("wrong version number") || says("packet length too long") || says("unexpected eof"))
+    return "the broker does not greet as TLS does: it may not speak it at this port";
+  return "TLS failed: " + detail;
+}
+
+/// Whether the files can be used at all, before the library finds out at every attempt to connect.
+Verdict check_tls_files(const MqttConfig& config) {
+  const TlsContext context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
+  if (context == nullptr) return tls_refusal("MQTT over TLS cannot be set up");
+  if (!config.ca_file.empty()) {
+    if (Verdict verdict = use_authorities(*context, config.ca_file); !verdict) return verdict;
+  }
+  if (config.certificate_file.empty()) return std::monostate{};
+  return use_certificate(*context, config.certificate_file, config.key_file);
 }
 
 }  // namespace
 
 class MqttClient::Core {
  public:
-  Core(MqttConfig config, std::vector<Subscription> subscriptions, MqttListener listener)
-      : config_(std::move(config)), subscriptions_(std::move(subscriptions)), listener_(std::move(listener)) {
+  Core(MqttConfig config, std::vector<Subscription> subscriptions, OnConnected on_connected)
+      : config_(std::move(config)),
+        subscriptions_(std::move(subscriptions)),
+        on_connected_(std::move(on_connected)) {
     begin_library();
     client_ = mosquitto_new(config_.client_id.c_str(), false, this);
   }
@@ -68,11 +91,14 @@ class MqttClient::Core {
   void on_connect(int code, int flags);
   void on_disconnect(int code);
   void on_message(const mosquitto_message& message);
+  void on_log(int level, const char* text);
+  void note_unreachable(const std::string& why);
   void set_inside(bool inside);
+  std::string words_of(int code);
 
   MqttConfig config_;
   std::vector<Subscription> subscriptions_;
-  MqttListener listener_;
+  OnConnected on_connected_;
   mosquitto* client_ = nullptr;
   std::thread connecting_;
   std::atomic<bool> is_connecting_ = false;
@@ -80,7 +106,9 @@ class MqttClient::Core {
   mutable std::mutex mutex_;
   std::condition_variable stuck_;
   std::string words_ = "not connected yet";
+  std::string tls_trouble_;  // what the library's log last said of TLS, in words
   bool connected_ = false;
+  bool was_refused_ = false;                    // by the broker, in words_
   bool is_inside_ = false;                      // a callback
   bool is_stuck_ = false;                       // a message could not be stored, and must not be acknowledged
   Clock::time_point last_sign_ = Clock::now();  // of life: when it was last connected, or begun
@@ -114,13 +142,13 @@ Verdict MqttClient::Core::set_up() {
   mosquitto_message_callback_set(client_, [](mosquitto*, void* core, const mosquitto_message* message) {
     of(core).on_message(*message);
   });
+  mosquitto_log_callback_set(
+      client_, [](mosquitto*, void* core, int level, const char* text) { of(core).on_log(level, text); });
   return std::monostate{};
 }
 
 Verdict MqttClient::Core::set_up_tls() {
-  if (!config_.key_file.empty()) {
-    if (const Verdict verdict = check_secret_file(config_.key_file); !verdict) return verdict;
-  }
+  if (Verdict verdict = check_tls_files(config_); !verdict) return verdict;
   const auto given = [](const std::string& path) { return path.empty() ? nullptr : path.c_str(); };
   const char* folder = config_.ca_file.empty() ? "/etc/ssl/certs" : nullptr;
   int code = mosquitto_tls_set(client_, given(config_.ca_file), folder, given(config_.certificate_file),
@@ -130,7 +158,7 @@ Verdict MqttClient::Core::set_up_tls() {
   if (code == MOSQ_ERR_SUCCESS) return std::monostate{};
   return Refusal{Reason::bad_settings, fmt::format("MQTT over TLS: {}: look at ca_file, certificate_file and "
                                                    "key_file",
-                                                   words_of(code))};
+                                                   mosquitto_strerror(code))};
 }
 
 /// The broker says "offline" for us when we are gone without a word.
@@ -173,15 +201,42 @@ void MqttClient::Core::connect() {
   mosquitto_property_free_all(&properties);
   if (code != MOSQ_ERR_SUCCESS) {
     const std::lock_guard lock(mutex_);
-    words_ = fmt::format("cannot reach {}:{}: {}", config_.host, config_.port, words_of(code));
-    log(LogLevel::warning, "MQTT: " + words_ + "; it is tried again");
+    note_unreachable(words_of(code));
   }
   looping_ = mosquitto_loop_start(client_) == MOSQ_ERR_SUCCESS;
+}
+
+/// Called with the lock.
+void MqttClient::Core::note_unreachable(const std::string& why) {
+  const std::string words = fmt::format("cannot reach {}:{}: {}", config_.host, config_.port, why);
+  if (words == words_) return;
+  words_ = words;
+  log(LogLevel::warning, "MQTT: " + words + "; it is tried again");
+}
+
+/// The library's results say "a TLS error", if anybody is told them; its log knows which.
+void MqttClient::Core::on_log(int level, const char* text) {
+  const std::string_view line(text);
+  if (level != MOSQ_LOG_ERR || line.find("OpenSSL Error") == std::string_view::npos) return;
+  const std::lock_guard lock(mutex_);
+  tls_trouble_ = tls_words(std::string(line.substr(line.rfind(':') + 1)));
+  if (!connected_) note_unreachable(tls_trouble_);
+}
+
+/// Called with the lock.
+std::string MqttClient::Core::words_of(int code) {
+  if (config_.tls && tls_trouble_.empty() && code == MOSQ_ERR_ERRNO && errno == EPROTO)
+    return config_.certificate_file.empty()
+               ? "the broker ended TLS: it may want a certificate of ours, see certificate_file and key_file"
+               : "the broker ended TLS: it may not believe our certificate_file";
+  const std::string trouble = std::exchange(tls_trouble_, "");
+  return trouble.empty() ? mosquitto_strerror(code) : trouble;
 }
 
 void MqttClient::Core::on_connect(int code, int flags) {
   if (code != 0) {
     const std::lock_guard lock(mutex_);
+    was_refused_ = true;
     words_ =
         fmt::format("{}:{} refused the connection: {}", config_.host, config_.port,
                     config_.version == "5" ? mosquitto_reason_string(code) : mosquitto_connack_string(code));
@@ -198,7 +253,7 @@ void MqttClient::Core::on_connect(int code, int flags) {
   }
   log(LogLevel::info, fmt::format("MQTT: connected to {}:{}, session {}", config_.host, config_.port,
                                   session_present ? "kept" : "new"));
-  if (listener_.connected) listener_.connected(session_present);
+  if (on_connected_) on_connected_(session_present);
 }
 
 /// At every connect: a broker that lost our session has lost the subscriptions too.
@@ -208,21 +263,23 @@ void MqttClient::Core::subscribe() {
   for (const std::string& filter : filters) {
     const int code = mosquitto_subscribe(client_, nullptr, filter.c_str(), qos);
     if (code != MOSQ_ERR_SUCCESS)
-      log(LogLevel::error, fmt::format("MQTT: cannot subscribe to {}: {}", filter, words_of(code)));
+      log(LogLevel::error, fmt::format("MQTT: cannot subscribe to {}: {}", filter, mosquitto_strerror(code)));
   }
 }
 
 void MqttClient::Core::on_disconnect(int code) {
+  set_up_backoff();
+  std::string words = "disconnected";
   {
     const std::lock_guard lock(mutex_);
     connected_ = false;
     last_sign_ = Clock::now();
-    words_ = code == 0 ? "disconnected" : fmt::format("connection lost: {}", words_of(code));
+    if (std::exchange(was_refused_, false)) return;  // why is known, and better than what follows from it
+    if (code != 0) words = fmt::format("connection lost: {}", words_of(code));
+    words_ = words;
   }
-  set_up_backoff();
   if (code == 0) return;  // we asked for it
-  log(LogLevel::warning, fmt::format("MQTT: connection lost: {}", words_of(code)));
-  if (listener_.disconnected) listener_.disconnected(words_of(code));
+  log(LogLevel::warning, "MQTT: " + words);
 }
 
 void MqttClient::Core::on_message(const mosquitto_message& message) {
@@ -295,8 +352,8 @@ MqttClient::~MqttClient() {
 
 Outcome<std::unique_ptr<MqttClient>> MqttClient::start(const MqttConfig& config,
                                                        std::vector<Subscription> subscriptions,
-                                                       MqttListener listener) {
-  auto core = std::make_unique<Core>(config, std::move(subscriptions), std::move(listener));
+                                                       OnConnected on_connected) {
+  auto core = std::make_unique<Core>(config, std::move(subscriptions), std::move(on_connected));
   if (const Verdict verdict = core->set_up(); !verdict) return verdict.refusal();
   core->begin();
   return std::unique_ptr<MqttClient>(new MqttClient(std::move(core)));

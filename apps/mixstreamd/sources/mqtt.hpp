@@ -25,12 +25,9 @@ struct Subscription {
   Take take;
 };
 
-struct MqttListener {
-  /// After every connect, subscribed again. `session_present`: the broker kept what came meanwhile. In the
-  /// client's thread.
-  std::function<void(bool session_present)> connected;
-  std::function<void(const std::string& why)> disconnected;
-};
+/// Called after every connect, subscribed again. `session_present`: the broker kept what came meanwhile. In
+/// the client's thread.
+using OnConnected = std::function<void(bool session_present)>;
 
 class MqttClient final : public Source {
  public:
@@ -38,7 +35,7 @@ class MqttClient final : public Source {
   /// for. Refuses what cannot work later either: secrets that others may read, certificates that do not load.
   static Outcome<std::unique_ptr<MqttClient>> start(const MqttConfig& config,
                                                     std::vector<Subscription> subscriptions,
-                                                    MqttListener listener);
+                                                    OnConnected on_connected);
   ~MqttClient() override;
   MqttClient(const MqttClient&) = delete;
   MqttClient& operator=(const MqttClient&) = delete;

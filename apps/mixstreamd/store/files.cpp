@@ -34,10 +34,6 @@ std::string folder_around(std::string path) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (is_open()) ::close(number_);
-}
-
 Verdict make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return refused("make the folder", path);
   return sync_folder(folder_around(path));

@@ -6,31 +6,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "descriptor.hpp"
 #include "mixstream/outcome.hpp"
 
 namespace mixstream {
-
-/// An open file that closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) noexcept : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor();
-
-  bool is_open() const noexcept { return number_ >= 0; }
-  int number() const noexcept { return number_; }
-
- private:
-  int number_ = -1;
-};
 
 /// Makes the folder unless it is there, for its owner only, and syncs the folder around it.
 Verdict make_folder(const std::string& path);

@@ -17,6 +17,18 @@ Refusal damaged(const std::string& path, const std::string& what) {
   return {Reason::bad_snapshot, "the journal is damaged: '" + path + "' " + what};
 }
 
+/// Bytes of a record that are ours: nobody outside can make them long.
+std::size_t own_bytes(const Feedback& feedback) {
+  return feedback.bytes.size();
+}
+std::size_t own_bytes(const FedMessage& fed) {
+  return fed.before.bytes.size();
+}
+template <class Content>
+std::size_t own_bytes(const Content&) {
+  return 0;
+}
+
 /// A segment's bytes and header; the name must agree with the header.
 struct ReadSegment {
   Bytes bytes;
@@ -162,7 +174,7 @@ Verdict Journal::begin_segment() {
 template <class Content>
 Outcome<std::uint64_t> Journal::append_any(const Content& content) {
   encode_record(record_, identity_, next_record_, content);
-  if (record_.size() > settings_.record_bytes)
+  if (record_.size() - own_bytes(content) > settings_.record_bytes)
     return Refusal{Reason::too_large, "a record of " + std::to_string(record_.size()) +
                                           " bytes; the journal takes at most " +
                                           std::to_string(settings_.record_bytes)};
@@ -188,6 +200,9 @@ Outcome<std::uint64_t> Journal::append(const Feedback& feedback) {
 }
 Outcome<std::uint64_t> Journal::append(const Rejection& rejection) {
   return append_any(rejection);
+}
+Outcome<std::uint64_t> Journal::append(const FedMessage& fed) {
+  return append_any(fed);
 }
 
 Verdict Journal::replay(std::uint64_t from, const std::function<Verdict(const Record&)>& take) const {

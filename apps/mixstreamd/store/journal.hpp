@@ -19,7 +19,7 @@ struct JournalSettings {
   std::string folder;
   std::uint64_t configuration = 0;         ///< fingerprint of what turns messages into rows
   std::uint64_t segment_bytes = 16 << 20;  ///< a segment that is longer is followed by the next
-  std::size_t record_bytes = 4 << 20;      ///< a longer message is refused
+  std::size_t record_bytes = 4 << 20;      ///< a longer one is refused; what a fit feeds back does not count
 };
 
 /// A segment file, as it was found or made.
@@ -57,6 +57,7 @@ class Journal {
   Outcome<std::uint64_t> append(const Message& message);
   Outcome<std::uint64_t> append(const Feedback& feedback);
   Outcome<std::uint64_t> append(const Rejection& rejection);
+  Outcome<std::uint64_t> append(const FedMessage& fed);
 
   /// The next append begins a new segment.
   void rotate() noexcept { rotate_ = true; }

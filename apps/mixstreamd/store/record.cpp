@@ -39,14 +39,31 @@ void finish_record(Bytes& out, std::uint64_t identity, std::uint64_t number, Rec
   put_at(out.data() + 24, checksum(std::span(out).first(24), identity));
 }
 
-}  // namespace
+std::size_t size_of(const Message& message) noexcept {
+  return 12 + message.source.size() + message.payload.size();
+}
 
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Message& message) {
-  std::byte* at = start_record(out, 12 + message.source.size() + message.payload.size());
+void put_message(std::byte* at, const Message& message) noexcept {
   put_at(at, std::bit_cast<std::uint64_t>(message.arrival));
   put_at(at + 8, static_cast<std::uint32_t>(message.source.size()));
   at = std::ranges::copy(std::as_bytes(std::span(message.source)), at + 12).out;
   std::ranges::copy(message.payload, at);
+}
+
+/// A message to the end of the bytes.
+std::optional<Message> take_message(ByteReader& in) noexcept {
+  Message message;
+  message.arrival = in.take_double();
+  message.source = text_of(in.take_bytes(in.take<std::uint32_t>()));
+  if (!in.ok() || !std::isfinite(message.arrival)) return std::nullopt;
+  message.payload = in.take_bytes(in.left());
+  return message;
+}
+
+}  // namespace
+
+void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Message& message) {
+  put_message(start_record(out, size_of(message)), message);
   finish_record(out, identity, number, RecordKind::message);
 }
 
@@ -65,15 +82,20 @@ void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, con
   finish_record(out, identity, number, RecordKind::rejection);
 }
 
+void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const FedMessage& fed) {
+  const Feedback& before = fed.before;
+  std::byte* at = start_record(out, 12 + before.bytes.size() + size_of(fed.message));
+  put_at(at, before.row);
+  put_at(at + 8, static_cast<std::uint32_t>(before.bytes.size()));
+  at = std::ranges::copy(before.bytes, at + 12).out;
+  put_message(at, fed.message);
+  finish_record(out, identity, number, RecordKind::fed_message);
+}
+
 std::optional<Message> message_in(const Record& record) noexcept {
   if (record.kind != RecordKind::message) return std::nullopt;
   ByteReader in(record.payload);
-  Message message;
-  message.arrival = in.take_double();
-  message.source = text_of(in.take_bytes(in.take<std::uint32_t>()));
-  if (!in.ok() || !std::isfinite(message.arrival)) return std::nullopt;
-  message.payload = in.take_bytes(in.left());
-  return message;
+  return take_message(in);
 }
 
 std::optional<Feedback> feedback_in(const Record& record) noexcept {
@@ -94,6 +116,17 @@ std::optional<Rejection> rejection_in(const Record& record) noexcept {
   if (!in.ok()) return std::nullopt;
   rejection.reason = text_of(in.take_bytes(in.left()));
   return rejection;
+}
+
+std::optional<FedMessage> fed_message_in(const Record& record) noexcept {
+  if (record.kind != RecordKind::fed_message) return std::nullopt;
+  ByteReader in(record.payload);
+  Feedback before;
+  before.row = in.take<std::uint64_t>();
+  before.bytes = in.take_bytes(in.take<std::uint32_t>());
+  const std::optional<Message> message = take_message(in);
+  if (!message) return std::nullopt;
+  return FedMessage{before, *message};
 }
 
 Bytes encode(const SegmentHeader& header) {

@@ -26,13 +26,20 @@ struct Feedback {
   std::span<const std::byte> bytes;  ///< FitFeedback::encode()
 };
 
+/// A message, and before it what a fit had fed back since the message before: one record, so that ingest
+/// waits for the disk once, and both are there or neither. Views only.
+struct FedMessage {
+  Feedback before;
+  Message message;
+};
+
 /// What a source refused by itself, such as a line that is too long: counted as one row. Views only.
 struct Rejection {
   std::string_view source;
   std::string_view reason;  ///< a stable name, such as "line_too_long"
 };
 
-enum class RecordKind : std::uint32_t { message = 1, feedback = 2, rejection = 3 };
+enum class RecordKind : std::uint32_t { message = 1, feedback = 2, rejection = 3, fed_message = 4 };
 
 /// A record as it stands in the journal; the payload is what message_in and its sisters read.
 struct Record {
@@ -46,10 +53,13 @@ void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, con
 void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Feedback& feedback);
 void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Rejection& rejection);
 
+void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const FedMessage& fed);
+
 /// The content of a record whose checksums fit; nothing where the bytes cannot be one.
 std::optional<Message> message_in(const Record& record) noexcept;
 std::optional<Feedback> feedback_in(const Record& record) noexcept;
 std::optional<Rejection> rejection_in(const Record& record) noexcept;
+std::optional<FedMessage> fed_message_in(const Record& record) noexcept;
 
 /// What opens a segment file.
 struct SegmentHeader {

@@ -94,6 +94,9 @@ Outcome<std::uint64_t> Store::append(const Feedback& feedback) {
 Outcome<std::uint64_t> Store::append(const Rejection& rejection) {
   return append_any(rejection);
 }
+Outcome<std::uint64_t> Store::append(const FedMessage& fed) {
+  return append_any(fed);
+}
 
 PendingSnapshot Store::begin_snapshot(std::vector<Section> sections) {
   journal_.rotate();

@@ -34,7 +34,8 @@ struct StoreSettings {
   std::uint64_t configuration = 0;         ///< fingerprint of what turns messages into rows: records that no
                                            ///< snapshot holds are only replayed under the one they came in
   std::uint64_t segment_bytes = 16 << 20;  ///< of a journal file
-  std::size_t record_bytes = 4 << 20;      ///< longest record; a longer message is refused as too_large
+  std::size_t record_bytes =
+      4 << 20;  ///< longest message with its header; a longer one is refused as too_large
 };
 
 /// What opening found.
@@ -89,6 +90,7 @@ class Store {
   Outcome<std::uint64_t> append(const Message& message);
   Outcome<std::uint64_t> append(const Feedback& feedback);
   Outcome<std::uint64_t> append(const Rejection& rejection);
+  Outcome<std::uint64_t> append(const FedMessage& fed);
 
   /// Sections of a stream that has seen every record appended so far. Does not touch the disk.
   PendingSnapshot begin_snapshot(std::vector<Section> sections);

@@ -82,8 +82,10 @@ Verdict StreamState::apply(const Record& record) {
     apply(*message);
     return std::monostate{};
   }
-  if (const std::optional<Feedback> feedback = feedback_in(record)) {
-    if (const Verdict verdict = apply(*feedback); !verdict)
+  const std::optional<Feedback> feedback = feedback_in(record);
+  const std::optional<FedMessage> fed = fed_message_in(record);
+  if (feedback || fed) {
+    if (const Verdict verdict = feedback ? apply(*feedback) : apply(*fed); !verdict)
       return impossible(record, "does not fit the state: " + verdict.refusal().text);
     return std::monostate{};
   }
@@ -155,6 +157,12 @@ Verdict StreamState::apply(const Feedback& feedback) {
   const Outcome<FitFeedback> decoded = FitFeedback::decode(feedback.bytes);
   if (!decoded) return decoded.refusal();
   ++(estimator_.take(decoded.value()) ? counts_.feedbacks : counts_.feedbacks_refused);
+  return std::monostate{};
+}
+
+Verdict StreamState::apply(const FedMessage& fed) {
+  if (Verdict verdict = apply(fed.before); !verdict) return verdict;
+  apply(fed.message);
   return std::monostate{};
 }
 

@@ -59,6 +59,7 @@ class StreamState {
   /// Call with feedback.row == estimator().state().row_count(). Feedback that the estimator refuses is
   /// counted and leaves no trace, now as in every replay.
   Verdict apply(const Feedback& feedback);
+  Verdict apply(const FedMessage& fed);
 
   const Estimator& estimator() const noexcept { return estimator_; }
   const FoldCounts& counts() const noexcept { return counts_; }

@@ -8,6 +8,32 @@
 #include <utility>
 
 namespace mixstream {
+namespace {
+
+constexpr std::uint32_t until_over = 0xffffffff;  // seconds to go: it is no matter of time
+
+void put(ByteWriter& out, const Alarm& alarm) {
+  using Microseconds = std::chrono::microseconds;
+  const auto time = std::chrono::duration_cast<Microseconds>(alarm.time.time_since_epoch()).count();
+  out.put(static_cast<std::uint64_t>(time));
+  out.put(alarm.row);
+  out.put(static_cast<std::uint32_t>(alarm.active));
+  out.put_text(alarm.kind);
+  out.put_text(alarm.words);
+}
+
+Alarm take_alarm(ByteReader& in) {
+  Alarm alarm;
+  const auto time = std::chrono::microseconds(static_cast<std::int64_t>(in.take<std::uint64_t>()));
+  alarm.time = WallTime(std::chrono::duration_cast<WallTime::duration>(time));
+  alarm.row = in.take<std::uint64_t>();
+  alarm.active = in.take<std::uint32_t>() != 0;
+  alarm.kind = in.take_text();
+  alarm.words = in.take_text();
+  return alarm;
+}
+
+}  // namespace
 
 void Alarms::hand_out(const Alarm& alarm) {
   waiting_.push_back(alarm);
@@ -70,6 +96,36 @@ std::vector<Alarm> Alarms::take_waiting() {
 void Alarms::put_back(std::vector<Alarm> events) {
   waiting_.insert(waiting_.begin(), events.begin(), events.end());
   while (waiting_.size() > most_waiting) waiting_.pop_front();
+}
+
+Bytes Alarms::encode(Clock::time_point now) const {
+  ByteWriter out;
+  out.put(static_cast<std::uint32_t>(entries_.size()));
+  for (const Entry& entry : entries_) {
+    const auto left = std::chrono::duration_cast<std::chrono::seconds>(entry.until - now).count();
+    const bool by_time = entry.until != Clock::time_point::max();
+    out.put(by_time ? static_cast<std::uint32_t>(std::max<std::int64_t>(left, 0)) : until_over);
+    put(out, entry.alarm);
+  }
+  out.put(static_cast<std::uint32_t>(waiting_.size()));
+  for (const Alarm& alarm : waiting_) put(out, alarm);
+  return std::move(out).take();
+}
+
+bool Alarms::restore(std::span<const std::byte> bytes, Clock::time_point now) {
+  ByteReader in(bytes);
+  Alarms restored;
+  const auto entries = in.take<std::uint32_t>();
+  for (std::uint32_t i = 0; in.ok() && i < entries; ++i) {
+    const auto left = in.take<std::uint32_t>();
+    const auto until = left == until_over ? Clock::time_point::max() : now + std::chrono::seconds(left);
+    restored.entries_.push_back({take_alarm(in), until});
+  }
+  const auto waiting = in.take<std::uint32_t>();
+  for (std::uint32_t i = 0; in.ok() && i < waiting; ++i) restored.waiting_.push_back(take_alarm(in));
+  if (!in.ok() || !in.at_end() || entries > kept || waiting > most_waiting) return false;
+  *this = std::move(restored);
+  return true;
 }
 
 std::string to_json(const Alarm& alarm, const std::string& stream) {

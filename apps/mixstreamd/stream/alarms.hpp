@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "../view.hpp"
+#include "mixstream/moments/bytes.hpp"
 
 namespace mixstream {
 
@@ -33,6 +35,12 @@ class Alarms {
   /// Those that have not been handed out yet: new ones, and ones that ended.
   std::vector<Alarm> take_waiting();
   void put_back(std::vector<Alarm> events);  ///< they could not be published
+
+  /// Everything as bytes, for a restart.
+  Bytes encode(Clock::time_point now) const;
+  /// What encode() made, going on from `now`: what had so many seconds to go still has. False: the bytes are
+  /// damaged, and nothing changed.
+  bool restore(std::span<const std::byte> bytes, Clock::time_point now);
 
  private:
   struct Entry {

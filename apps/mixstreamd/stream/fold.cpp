@@ -133,7 +133,14 @@ void Fold::take(const Message& message) {
   }
 }
 
+Verdict Fold::take(const FedMessage& fed) {
+  if (Verdict verdict = state_.apply(fed.before); !verdict) return verdict;
+  take(fed.message);
+  return std::monostate{};
+}
+
 Verdict Fold::take(const Record& record) {
+  if (const std::optional<FedMessage> fed = fed_message_in(record)) return take(*fed);
   const std::optional<Message> message = message_in(record);
   if (!message) return state_.apply(record);
   take(*message);

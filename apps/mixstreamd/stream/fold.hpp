@@ -24,6 +24,7 @@ class Fold {
   void take(const Message& message);
   void take(const Rejection& rejection) { state_.apply(rejection); }
   Verdict take(const Feedback& feedback) { return state_.apply(feedback); }
+  Verdict take(const FedMessage& fed);
   /// Any of these, read back from a journal.
   Verdict take(const Record& record);
 

@@ -34,11 +34,13 @@ void Stream::refit() {
   set_running(true);
   std::unique_lock rows(rows_mutex_);
   Estimator copy = fold_.estimator();
+  const Bytes waiting = feedback_;
   rows_at_refit_ = copy.state().row_count();
   rows.unlock();
   try {
+    if (!waiting.empty()) static_cast<void>(copy.take(FitFeedback::decode(waiting).value()));
     ScheduledFit fit = copy.fit_apart();
-    take_feedback(fit.feedback);
+    leave_feedback(fit.feedback, copy.rows_until_due());
     keep_fit(std::move(fit.report), copy);
   } catch (const std::exception& error) {
     const std::lock_guard lock(view_mutex_);
@@ -56,21 +58,36 @@ void Stream::set_running(bool running) {
   fits_.running = running;
 }
 
-/// In the journal first: a restart takes it at the same row. A disk that refuses it loses the labels' memory,
-/// no row.
-void Stream::take_feedback(const FitFeedback& feedback) {
-  const Bytes bytes = feedback.encode();
+/// For the next message to take along. When no row came since the fit before, that one's feedback goes to the
+/// disk now: nobody is there to wait for it.
+void Stream::leave_feedback(const FitFeedback& feedback, std::uint64_t rows_until_due) {
+  Bytes bytes = feedback.encode();
   const std::lock_guard rows(rows_mutex_);
-  const Feedback record{fold_.estimator().state().row_count(), bytes};
+  if (!feedback_.empty()) store_feedback();
+  if (!feedback_.empty()) return;  // this one builds on that one, which the disk refuses
+  feedback_ = std::move(bytes);
+  feedback_since_ = Clock::now();
+  rows_say_due_ = row_count_ - rows_at_refit_ >= rows_until_due;
+}
+
+/// With a record and a sync of its own; while the disk refuses, it goes on waiting. Called with the rows'
+/// lock.
+void Stream::store_feedback() {
+  const Feedback record{fold_.estimator().state().row_count(), feedback_};
   const Outcome<std::uint64_t> number = store_->append(record);
-  if (number) {
-    ++record_count_;
-    if (const Verdict verdict = fold_.take(record); !verdict)
-      log(LogLevel::error, verdict.refusal().text, config_.name);
-  } else {
-    log(LogLevel::error, "a fit's feedback was not stored: " + number.refusal().text, config_.name);
-  }
-  rows_say_due_ = number && fold_.estimator().fit_is_due();
+  if (!number) return note_trouble(number.refusal().text, "; what a fit feeds back waits for the disk");
+  ++record_count_;
+  if (const Verdict verdict = fold_.take(record); !verdict)
+    log(LogLevel::error, verdict.refusal().text, config_.name);
+  feedback_.clear();
+  const std::lock_guard lock(view_mutex_);
+  figures_.disk_trouble.clear();
+}
+
+void Stream::keep_feedback(Clock::duration patience) {
+  const std::lock_guard rows(rows_mutex_);
+  if (feedback_.empty() || Clock::now() - feedback_since_ < patience) return;
+  store_feedback();
 }
 
 /// The last fit with laws stays in view when a newer one has none.

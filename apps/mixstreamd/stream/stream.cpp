@@ -34,9 +34,12 @@ Outcome<std::unique_ptr<Stream>> Stream::open(StreamConfig config, const std::st
   Outcome<Fold> fold =
       recovered.snapshot ? Fold::restore(recovered.snapshot->sections, config) : Fold::create(config);
   if (!fold) return fold.refusal();
+  const std::vector<Section> memory =
+      recovered.snapshot ? std::move(recovered.snapshot->sections) : std::vector<Section>{};
   store.value()->release_recovered();
   std::unique_ptr<Stream> stream(
       new Stream(std::move(config), std::move(store).value(), std::move(fold).value()));
+  if (const Verdict verdict = stream->restore_memory(memory); !verdict) return verdict.refusal();
   if (const Verdict verdict = stream->replay(); !verdict) return verdict.refusal();
   return stream;
 }
@@ -54,8 +57,6 @@ Verdict Stream::replay() {
   if (!verdict) return verdict;
   record_count_ = records;
   note_rows(std::nullopt);
-  watched_ = figures_.counts;
-  if (figures_.drift) drift_watched_ = figures_.drift->row;
   refit_wanted_ = figures_.row > 0;
   const auto now = Clock::now().time_since_epoch().count();
   last_refit_ = now;
@@ -89,28 +90,49 @@ bool Stream::append_message(const Arrival& arrival, double now, std::unique_lock
   return append(Message{place.empty() ? arrival.origin : place, bytes_of(arrival.payload), now}, rows);
 }
 
-/// Journal first, then fold; both under one hold of the lock, so that they have the same order.
+/// While the disk refuses, it waits and tries again.
 template <class Content>
 bool Stream::append(const Content& content, std::unique_lock<std::mutex>& rows) {
   for (;;) {
-    const Outcome<std::uint64_t> number = store_->append(content);
-    if (number) {
-      fold_.take(content);
-      return true;
-    }
+    const Outcome<std::uint64_t> number = keep(content);
+    if (number) return true;
     if (number.refusal().reason == Reason::too_large) return append(Rejection{"", "message_too_large"}, rows);
     if (!wait_for_disk(number.refusal().text, rows)) return false;
   }
 }
 
+/// Journal first, then fold; both under one hold of the lock, so that they have the same order. What a fit
+/// fed back goes into the message's own record: one sync for both, and when it fails neither counts.
+Outcome<std::uint64_t> Stream::keep(const Message& message) {
+  if (feedback_.empty()) {
+    Outcome<std::uint64_t> number = store_->append(message);
+    if (number) fold_.take(message);
+    return number;
+  }
+  const FedMessage fed{{fold_.estimator().state().row_count(), feedback_}, message};
+  Outcome<std::uint64_t> number = store_->append(fed);
+  if (!number) return number;
+  if (const Verdict verdict = fold_.take(fed); !verdict)
+    log(LogLevel::error, verdict.refusal().text, config_.name);
+  feedback_.clear();
+  return number;
+}
+
+Outcome<std::uint64_t> Stream::keep(const Rejection& rejection) {
+  Outcome<std::uint64_t> number = store_->append(rejection);
+  if (number) fold_.take(rejection);
+  return number;
+}
+
+void Stream::note_trouble(const std::string& trouble, const std::string& consequence) {
+  const std::lock_guard lock(view_mutex_);
+  if (figures_.disk_trouble.empty()) log(LogLevel::error, trouble + consequence, config_.name);
+  figures_.disk_trouble = trouble;
+}
+
 /// Lets others at the rows for a moment. False: the daemon ends.
 bool Stream::wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows) {
-  {
-    const std::lock_guard lock(view_mutex_);
-    if (figures_.disk_trouble.empty())
-      log(LogLevel::error, trouble + "; rows wait until the disk takes them", config_.name);
-    figures_.disk_trouble = trouble;
-  }
+  note_trouble(trouble, "; rows wait until the disk takes them");
   given_up_.wait_for(rows, disk_patience, [this] { return giving_up_; });
   return !giving_up_;
 }
@@ -161,7 +183,9 @@ bool Stream::snapshot_is_due() const {
 
 Verdict Stream::snapshot() {
   std::unique_lock rows(rows_mutex_);
-  const PendingSnapshot pending = store_->begin_snapshot(fold_.sections());
+  std::vector<Section> sections = fold_.sections();
+  std::ranges::move(memory(), std::back_inserter(sections));
+  const PendingSnapshot pending = store_->begin_snapshot(std::move(sections));
   const std::uint64_t records = record_count_;
   rows.unlock();
   last_snapshot_ = Clock::now().time_since_epoch().count();

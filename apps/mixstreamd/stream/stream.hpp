@@ -1,9 +1,10 @@
 // One stream, one model: messages become durable, then rows, then laws.
 //
 // Three threads meet here. A source's calls take(): journal first, then fold. The solver's calls refit(): on
-// a copy made at a row boundary, so that rows go on while it solves; what the fit feeds back is journalled at
-// its row before the rows' own estimator takes it. The keeper's calls snapshot(). A restart folds the journal
-// in its order and stands where it stood.
+// a copy made at a row boundary, so that rows go on while it solves; what the fit feeds back waits for the
+// next message, is journalled in its record (no message waits for the disk twice), and then taken by the
+// rows' own estimator, before that message. The keeper's calls snapshot(), and journals feedback that no
+// message came for. A restart folds the journal in its order and stands where it stood.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,8 @@ class Stream {
 
   // ---- The keeper's thread. ----
 
+  /// Journals what a fit fed back when no message has come for so long to take it along.
+  void keep_feedback(Clock::duration patience);
   bool snapshot_is_due() const;
   Verdict snapshot();
 
@@ -96,15 +100,28 @@ class Stream {
     std::uint64_t made = 0;       // changes of the view
   };
 
+  /// What alarms have been made of.
+  struct Watched {
+    std::uint64_t gaps = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t drift = 0;  // row of the last event
+  };
+
   Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold);
+  std::vector<Section> memory() const;
+  Verdict restore_memory(std::span<const Section> sections);
   Verdict replay();
   bool append_message(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows);
   template <class Content>
   bool append(const Content& content, std::unique_lock<std::mutex>& rows);
+  Outcome<std::uint64_t> keep(const Message& message);
+  Outcome<std::uint64_t> keep(const Rejection& rejection);
   bool wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows);
+  void note_trouble(const std::string& trouble, const std::string& consequence);
   void note_rows(std::optional<WallTime> now);
   void set_running(bool running);
-  void take_feedback(const FitFeedback& feedback);
+  void leave_feedback(const FitFeedback& feedback, std::uint64_t rows_until_due);
+  void store_feedback();
   void keep_fit(Report report, const Estimator& copy);
   void judge(const Report& report);
   void watch_rate(Clock::time_point now);
@@ -116,6 +133,8 @@ class Stream {
   mutable std::mutex rows_mutex_;  // the store's appends and the fold, in this order
   std::unique_ptr<Store> store_;
   Fold fold_;
+  Bytes feedback_;  // of the newest fit, waiting for the next message; empty: none
+  Clock::time_point feedback_since_{};
   std::condition_variable given_up_;
   bool giving_up_ = false;
 
@@ -127,8 +146,7 @@ class Stream {
   double rows_per_second_ = 0.0;
   Clock::time_point rate_since_ = Clock::now();
   std::uint64_t rate_rows_ = 0;
-  RowCounts watched_;                // what alarms have been made of
-  std::uint64_t drift_watched_ = 0;  // the row of the last drift event that was
+  Watched watched_;
   Clock::time_point refused_since_{};
   std::uint64_t sessions_lost_ = 0;
   std::optional<WallTime> snapshot_time_;

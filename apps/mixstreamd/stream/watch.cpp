@@ -66,7 +66,7 @@ void Stream::watch_rows() {
     log(LogLevel::warning, words, config_.name);
   }
   const std::uint64_t refused = counts.refused_total();
-  if (refused > watched_.refused_total()) {
+  if (refused > watched_.refused) {
     std::string words = fmt::format("{} rows refused", refused);
     for (const auto& [reason, count] : counts.refused) words += fmt::format(", {} {}", count, reason);
     refused_since_ = Clock::now();
@@ -74,9 +74,10 @@ void Stream::watch_rows() {
   } else if (Clock::now() - refused_since_ > 10min) {
     alarms_.over("refused");
   }
-  watched_ = counts;
-  if (!figures_.drift || figures_.drift->row == drift_watched_) return;
-  drift_watched_ = figures_.drift->row;
+  watched_.gaps = counts.gaps;
+  watched_.refused = refused;
+  if (!figures_.drift || figures_.drift->row == watched_.drift) return;
+  watched_.drift = figures_.drift->row;
   alarms_.happened("drift", figures_.drift->row, words_of(*figures_.drift));
   log(LogLevel::warning, words_of(*figures_.drift), config_.name);
 }

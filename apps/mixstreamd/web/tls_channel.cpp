@@ -1,16 +1,14 @@
-#include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "../secret_file.hpp"
+#include "../tls_files.hpp"
 #include "channel.hpp"
 
 namespace mixstream::web {
 namespace {
 
-using Context = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 using Session = std::unique_ptr<SSL, decltype(&SSL_free)>;
 
 class TlsChannel final : public Channel {
@@ -52,7 +50,7 @@ class TlsChannel final : public Channel {
 
 class TlsChannels final : public ChannelMaker {
  public:
-  explicit TlsChannels(Context context) : context_(std::move(context)) {}
+  explicit TlsChannels(TlsContext context) : context_(std::move(context)) {}
 
   std::unique_ptr<Channel> make(int descriptor) override {
     Session session(SSL_new(context_.get()), &SSL_free);
@@ -65,33 +63,23 @@ class TlsChannels final : public ChannelMaker {
   }
 
  private:
-  Context context_;
+  TlsContext context_;
 };
-
-Refusal tls_refusal(const std::string& what) {
-  char text[256] = "";
-  ERR_error_string_n(ERR_get_error(), text, sizeof text);
-  return {Reason::bad_settings, fmt::format("{}: {}", what, text)};
-}
 
 }  // namespace
 
 Outcome<std::unique_ptr<ChannelMaker>> tls_channels(const std::string& certificate_file,
                                                     const std::string& key_file) {
-  if (const Verdict verdict = check_secret_file(key_file); !verdict) return verdict.refusal();
   ERR_clear_error();
-  Context context(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free);
+  TlsContext context(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free);
   if (context == nullptr) return tls_refusal("TLS cannot be set up");
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                       SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
-  if (SSL_CTX_use_certificate_chain_file(context.get(), certificate_file.c_str()) != 1)
-    return tls_refusal(
-        fmt::format("certificate_file {} holds no PEM certificate that can be used", certificate_file));
-  if (SSL_CTX_use_PrivateKey_file(context.get(), key_file.c_str(), SSL_FILETYPE_PEM) != 1)
-    return tls_refusal(fmt::format("key_file {} does not belong to {}", key_file, certificate_file));
+  if (const Verdict verdict = use_certificate(*context, certificate_file, key_file); !verdict)
+    return verdict.refusal();
   return std::unique_ptr<ChannelMaker>(std::make_unique<TlsChannels>(std::move(context)));
 }
 

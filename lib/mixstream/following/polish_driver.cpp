@@ -5,9 +5,11 @@
 #include <limits>
 
 #include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/expectation.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/refinement/judge.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {
@@ -63,22 +65,40 @@ double hausman_distance(const RefinedFit& refined, const Mixture& mixture) {
   return form / static_cast<double>(gap.size());
 }
 
+bool moments_reject(const RefinedFit& refined, const Mixture& mixture) {
+  if (refined.dof == 0 || refined.conditions.starts_with("q<=3")) return false;
+  const double parameters = static_cast<double>(refined.information.rows);
+  const double spread = std::max(1.0, refined.distance / static_cast<double>(refined.dof));
+  const double distance = refined.distance + spread * parameters * hausman_distance(refined, mixture);
+  return !(distance <
+           refined.expected_ratio * largest_distance(static_cast<double>(refined.condition_count)));
+}
+
 double LikelihoodGain::deviations() const noexcept {
   if (standard_error > 0.0 && std::isfinite(standard_error)) return mean / standard_error;
   return mean == 0.0 ? 0.0 : std::copysign(std::numeric_limits<double>::infinity(), mean);
 }
 
 LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, const RowTable& sample) {
-  std::vector<double> scratch(std::max(mixture.component_count(), rival.component_count()));
+  constexpr std::size_t block_rows = variants::em_block_rows;
+  Expectation ours(mixture.component_count(), mixture.feature_count);
+  Expectation theirs(rival.component_count(), rival.feature_count);
+  ours.begin(mixture);
+  theirs.begin(rival);
+  std::vector<double> block((sample.feature_count + 2) * block_rows);
   std::vector<double> differences(sample.size());
   double weight = 0.0;
   double sum = 0.0;
   for (std::size_t i = 0; i < sample.size(); ++i) {
-    if (i % 256 == 0) yield_point();
-    const Row row = sample.row(i);
-    differences[i] = responsibilities(mixture, row, scratch) - responsibilities(rival, row, scratch);
-    weight += row.weight;
-    sum += row.weight * differences[i];
+    if (i % block_rows == 0) {
+      if (i % (4 * block_rows) == 0) yield_point();
+      fill_block(sample, i, block.data());
+      ours.add_likelihood(block.data());
+      theirs.add_likelihood(block.data());
+    }
+    differences[i] = ours.log_densities()[i % block_rows] - theirs.log_densities()[i % block_rows];
+    weight += sample.weights[i];
+    sum += sample.weights[i] * differences[i];
   }
   if (!(weight > 0.0)) return {};
   LikelihoodGain gain{sum / weight, 0.0};
@@ -143,11 +163,16 @@ void PolishDriver::turn_pane() noexcept {
   if (polish_) polish_->turn_pane();
 }
 
-/// A polish is checked at doublings; while there is none, every row that passes is lost to it, so ask sooner.
+/// A polish is checked often while it is young, for then a wrong start shows first. While there is none,
+/// every row that passes is lost to it, so ask sooner.
 void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
-  if (state_.next_check == 0) state_.next_check = 1;
-  while (state_.next_check <= row_count) {
-    state_.next_check += polish_ ? state_.next_check : std::max<std::uint64_t>(1, state_.next_check / 4);
+  std::uint64_t& next = state_.next_check;
+  if (next == 0) next = 1;
+  while (next <= row_count) {
+    if (polish_)
+      next *= next < 4 * settings_.first_check ? 2 : 4;
+    else
+      next += std::max<std::uint64_t>(1, next / 4);
   }
 }
 
@@ -198,14 +223,14 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
   return had_one ? Reconciled::reset : Reconciled::started;
 }
 
-/// Worse on the sample beyond chance; or elsewhere than the refined fit, and the sample does not side with
-/// the polish. (A right polish knows far more than a refined fit whose features have heavy tails: no high bar
-/// for it.)
+/// Worse on the sample beyond chance; or where J of all rows' moments would reject it; or elsewhere than the
+/// refined fit, and the sample does not side with the polish. (A right polish knows far more than a refined
+/// fit whose features have heavy tails: no high bar for it.)
 bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) const {
   const Mixture polished = polish_->fit().mixture;
   if (!same_model(polished, refined.mixture) || polish_->state().noise != refined.noise) return true;
   const double gain = likelihood_gain(polished, refined.mixture, sample).deviations();
-  if (!(gain >= -settings_.likelihood_limit)) return true;
+  if (!(gain >= -settings_.likelihood_limit) || moments_reject(refined, polished)) return true;
   const double limit = limit_for(polish_->shape().parameters(), settings_.distance_limit);
   return !(hausman_distance(refined, polished) < limit) && gain < 0.0;
 }

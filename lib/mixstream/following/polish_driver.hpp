@@ -1,7 +1,7 @@
 // When a polish begins, when it is believed, and when it begins anew.
 //
 // A polish that began at a bad fit never recovers, and says nothing of it. So a fit refined from all moments
-// is held against it at row counts that double: where the two disagree, the sample of rows decides. A fit
+// is held against it at growing row counts: where the two disagree, the sample of rows decides. A fit
 // that was not accepted neither begins nor ends a polish.
 #pragma once
 
@@ -28,7 +28,7 @@ const char* name_of(PolishKind kind) noexcept;  ///< "off", "scoring" or "stepwi
 
 struct PolishDriverSettings {
   PolishKind kind = PolishKind::scoring;
-  std::uint64_t first_check = 5000;  ///< rows; later checks at every doubling
+  std::uint64_t first_check = 5000;  ///< rows; then twice and 4 times as many, then at every fourfold
   double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
   PolishSettings polish;
@@ -38,6 +38,11 @@ struct PolishDriverSettings {
 /// (theta - theta_r)' I_r (theta - theta_r) / P after matching labels: about 1 or less when both estimate the
 /// same thing. Infinite when the models differ. Allocates.
 double hausman_distance(const RefinedFit& refined, const Mixture& mixture);
+
+/// Whether J of the moments would reject the mixture where it accepts the refined fit: to second order, J
+/// there is the refined fit's and its Hausman distance. Never where only y, y^2 and y^3 were matched: the
+/// noise is not Gaussian then, and the scores may differ. Allocates; P^2 products.
+bool moments_reject(const RefinedFit& refined, const Mixture& mixture);
 
 /// How much better one mixture explains the rows of a sample than another: the mean difference of log p(y |
 /// x) and its standard error over rows. Allocates.

@@ -47,7 +47,11 @@ class Expectation {
   void add_likelihood(const double* block) noexcept;
 
   double log_likelihood() const noexcept { return log_likelihood_; }  ///< sum w log p(y | x)
-  std::span<const double> sums() const noexcept { return sums_; }     ///< component_sums reads them
+  /// log p(y | x) of every row of the block added last.
+  std::span<const double> log_densities() const noexcept {
+    return std::span(scratch_).last(variants::em_block_rows);
+  }
+  std::span<const double> sums() const noexcept { return sums_; }  ///< component_sums reads them
 
  private:
   variants::Laws laws() const noexcept;

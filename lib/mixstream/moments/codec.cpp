@@ -116,7 +116,7 @@ class StateCodec {
     s.use_pilot();
     s.pilot_fixed_ = fixed != 0;
     s.open_bulk();
-    s.begin_source(s.source_, s.position_);
+    s.source_hash_ = source_hash(s.settings_.seed, s.source_);
     return std::monostate{};
   }
 

@@ -145,9 +145,10 @@ void MomentState::FirstBlock::clear() noexcept {
 }
 
 void MomentState::begin_source(std::uint64_t source, std::uint64_t position) noexcept {
+  position_ = position;
+  if (source == source_) return;
   source_ = source;
   source_hash_ = source_hash(settings_.seed, source);
-  position_ = position;
 }
 
 Verdict MomentState::set_pilot(const Pilot& pilot) {
@@ -266,6 +267,7 @@ MomentTensor MomentState::moments_of(std::span<const Pane> panes, const BinMask&
 
 Sample MomentState::sample() const {
   if (!pilot_fixed_) return settled().sample();
+  if (panes_.size() == 1) return panes_.front().reservoir.sample(forgetting_.growth_now());
   Reservoir all(settings_.reservoir_rows, first_block_.rows.feature_count);
   for (const Pane& pane : panes_) all.merge(pane.reservoir, 1.0);
   return all.sample(forgetting_.growth_now());

@@ -100,33 +100,33 @@ void Conditions::Content::add_instruments() {
   constexpr std::size_t rows_at_once = 64;
   const auto variables = static_cast<std::size_t>(layout.response());
   const MonomialTable table(variables, *std::ranges::max_element(set.degrees));
-  std::vector<double> row(variables, 1.0);
-  std::vector<double> monomials;
+  std::vector<double> columns(variables * rows_at_once, 1.0);
+  std::vector<double> powers;
   std::vector<double> scratch;
   for (const auto& [degree, root] : basis) {
-    const std::size_t size = root.rows();
-    Matrix powers(rows_at_once, table.count(degree));
+    Matrix weighted = root;
+    for (std::size_t t = 0; t < weighted.columns(); ++t)
+      blaze::column(weighted, t) *= table.root_multiplicity(degree)[t];
     std::vector<double> values;
-    values.reserve(sample.size() * size);  // touched as it fills: a page fault costs more than a row
+    values.reserve(sample.size() *
+                   weighted.rows());  // touched as it fills: a page fault costs more than a row
     for (std::size_t begin = 0; begin < sample.size(); begin += rows_at_once) {
       yield_point();
       const std::size_t count = std::min(rows_at_once, sample.size() - begin);
-      for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t f = 0; f < sample.feature_count; ++f) {
-          row[static_cast<std::size_t>(layout.variable_of(static_cast<int>(f)))] =
-              sample.row(begin + i).features[f];
-        }
-        row[0] = 1.0;
-        table.evaluate(degree, row, monomials, scratch);
-        for (std::size_t t = 0; t < monomials.size(); ++t) {
-          powers(i, t) = monomials[t] * table.root_multiplicity(degree)[t];
-        }
+      for (std::size_t f = 0; f < sample.feature_count; ++f) {
+        if (static_cast<int>(f) == layout.constant_feature) continue;
+        double* column =
+            columns.data() + static_cast<std::size_t>(layout.variable_of(static_cast<int>(f))) * rows_at_once;
+        for (std::size_t i = 0; i < count; ++i) column[i] = sample.row(begin + i).features[f];
       }
-      values.resize((begin + count) * size);
-      numerics::MatrixView target(values.data() + begin * size, count, size);
-      target = blaze::submatrix(powers, 0, 0, count, powers.columns()) * blaze::trans(root);
+      values.resize((begin + count) * weighted.rows());
+      table.evaluate_rows(degree, columns.data(), rows_at_once, powers, scratch);
+      cblas_dgemm(CblasRowMajor, CblasTrans, CblasTrans, static_cast<int>(count),
+                  static_cast<int>(weighted.rows()), static_cast<int>(weighted.columns()), 1.0, powers.data(),
+                  static_cast<int>(rows_at_once), weighted.data(), static_cast<int>(weighted.spacing()), 0.0,
+                  values.data() + begin * weighted.rows(), static_cast<int>(weighted.rows()));
     }
-    instruments[degree] = {size, std::move(values)};
+    instruments[degree] = {weighted.rows(), std::move(values)};
   }
 }
 

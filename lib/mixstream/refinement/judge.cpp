@@ -22,15 +22,15 @@ constexpr double deviance_spreads = 5.0;
 constexpr int climbing_iterations = 10;
 constexpr std::size_t score_rows = 600;  // enough rows for a trace
 
-double distance_limit(double dof) {
-  return boost::math::quantile(boost::math::complement(boost::math::chi_squared(dof), rejected_right_fits));
-}
-
 double with_spread(double expected) {
   return expected + deviance_spreads * std::sqrt(2.0 * expected);
 }
 
 }  // namespace
+
+double largest_distance(double dof) {
+  return boost::math::quantile(boost::math::complement(boost::math::chi_squared(dof), rejected_right_fits));
+}
 
 std::string Complaints::text() const {
   std::string text;
@@ -101,7 +101,7 @@ void Judge::judge(RefinedFit& fit) const {
   const double own = mean_log_likelihood(fit.mixture, sample_);
   fit.deviance = 2.0 * sample_rows_ * (std::max(best_, own) - own);
   const double dof = static_cast<double>(fit.dof);
-  fit.complaints.distance = fit.dof > 0 && !(fit.distance < fit.expected_ratio * distance_limit(dof));
+  fit.complaints.distance = fit.dof > 0 && !(fit.distance < fit.expected_ratio * largest_distance(dof));
   fit.complaints.standard_errors = !(line_error < largest_line_error * response_size_);
   const bool far = !(fit.deviance < 2.0 * sample_rows_ * largest_loss);
   fit.complaints.likelihood =

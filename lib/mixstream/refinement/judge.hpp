@@ -9,6 +9,9 @@
 
 namespace mixstream {
 
+/// The largest J of a right fit with so many degrees of freedom: one in 100,000 lies above. No allocation.
+double largest_distance(double dof);
+
 /// Judges fits to one tensor and one sample. Remembers the best likelihood it was told of.
 class Judge {
  public:

@@ -38,6 +38,22 @@ void MonomialTable::evaluate(int degree, std::span<const double> values, std::ve
   }
 }
 
+void MonomialTable::evaluate_rows(int degree, const double* columns, std::size_t stride,
+                                  std::vector<double>& result, std::vector<double>& scratch) const {
+  result.assign(stride, 1.0);
+  for (int depth = 1; depth <= degree; ++depth) {
+    const Level& level = levels_[static_cast<std::size_t>(depth)];
+    scratch.resize(level.parent.size() * stride);
+    for (std::size_t t = 0; t < level.parent.size(); ++t) {
+      const double* parent = result.data() + level.parent[t] * stride;
+      const double* variable = columns + level.last[t] * stride;
+      double* product = scratch.data() + t * stride;
+      for (std::size_t i = 0; i < stride; ++i) product[i] = parent[i] * variable[i];
+    }
+    result.swap(scratch);
+  }
+}
+
 std::vector<MonomialTable::Slope> MonomialTable::slopes(int degree) const {
   std::vector<Slope> result;
   const CollapsedPower power = collapsed_power(static_cast<int>(variables_), degree);

@@ -25,6 +25,11 @@ class MonomialTable {
   void evaluate(int degree, std::span<const double> values, std::vector<double>& result,
                 std::vector<double>& scratch) const;
 
+  /// The same for some rows at once: variable v of row i stands at columns[v * stride + i], monomial t goes
+  /// to result[t * stride + i]. `result` and `scratch` are resized.
+  void evaluate_rows(int degree, const double* columns, std::size_t stride, std::vector<double>& result,
+                     std::vector<double>& scratch) const;
+
   /// d phi_t / d v_j = factor * monomial `source` of one degree less, phi with root multiplicities.
   struct Slope {
     std::size_t monomial;  // t

@@ -46,6 +46,19 @@ BinnedFit with_counts(const BinnedMoments& moments, int used, RefinedFit fit) {
   return result;
 }
 
+/// Lets in one bin after the other behind those of an accepted fit, while the fit stays accepted.
+BinnedFit with_further_bins(const BinnedMoments& moments, int used, int all, std::size_t component_count,
+                            RefineSettings again, RefinedFit fit) {
+  again.fall_back = again.fall_back && fit.conditions.starts_with("q<=");
+  for (int count = used + 1; count <= all; ++count) {
+    auto wider = refine_bins(moments, count, component_count, {}, again, &fit.mixture);
+    if (!wider || !wider.value().accepted) break;
+    fit = std::move(wider).value();
+    used = count;
+  }
+  return with_counts(moments, used, std::move(fit));
+}
+
 double ratio(const RefinedFit& fit) {
   return fit.dof > 0 ? fit.distance / static_cast<double>(fit.dof) : 0.0;
 }
@@ -88,6 +101,16 @@ Outcome<BinnedFit> refine_with_bins(const BinnedMoments& moments, std::size_t co
   }
   const int all = filled_bins(moments);
   const int core = std::min(core_bins(moments, settings.largest_tail_share), all);
+  RefineSettings again = settings.refine;  // only from a fit there is: one refinement a bin
+  again.first_starts = again.more_starts = 0;
+  const int likely = std::min(settings.likely_bins, all);
+  if (previous != nullptr && likely > core) {
+    RefineSettings straight = again;
+    straight.fall_back = false;
+    auto found = refine_bins(moments, likely, component_count, {}, straight, previous);
+    if (found && found.value().accepted)
+      return with_further_bins(moments, likely, all, component_count, again, std::move(found).value());
+  }
   auto found = refine_bins(moments, core, component_count, starts, settings.refine, previous);
   if (!found && core == all) return found.refusal();
   if (core == all) return with_counts(moments, all, std::move(found).value());
@@ -101,18 +124,7 @@ Outcome<BinnedFit> refine_with_bins(const BinnedMoments& moments, std::size_t co
         !result.fit.accepted && found && ratio(result.fit) > suspicious_factor * ratio(found.value());
     return result;
   }
-  RefinedFit fit = std::move(found).value();
-  int used = core;
-  RefineSettings again = settings.refine;  // only from the fit of the core: one refinement a bin
-  again.first_starts = again.more_starts = 0;
-  again.fall_back = again.fall_back && fit.conditions.starts_with("q<=");
-  for (int count = core + 1; count <= all; ++count) {
-    auto wider = refine_bins(moments, count, component_count, {}, again, &fit.mixture);
-    if (!wider || !wider.value().accepted) break;
-    fit = std::move(wider).value();
-    used = count;
-  }
-  return with_counts(moments, used, std::move(fit));
+  return with_further_bins(moments, core, all, component_count, again, std::move(found).value());
 }
 
 }  // namespace mixstream

@@ -24,6 +24,7 @@ struct BinnedMoments {
 
 struct BinSettings {
   double largest_tail_share = 0.02;  ///< of the weight: a tail with more is never set aside
+  int likely_bins = 0;  ///< that entered the last fit: tried first where there is a previous fit; 0: unknown
   RefineSettings refine;
 };
 
@@ -40,8 +41,9 @@ struct BinnedFit {
 MomentTensor moments_of_bins(const BinnedMoments& moments, int count);
 RowTable sample_of_bins(const BinnedMoments& moments, int count);
 
-/// Refines without the thin tail, then lets in each tail bin with which the fit is still accepted. Without an
-/// accepted fit of the core everything enters. Refuses as refine() does.
+/// Refines without the thin tail, then lets in each tail bin with which the fit is still accepted; begins
+/// with the likely bins if the previous fit leads to an accepted one of them. Without an accepted fit of the
+/// core everything enters. Refuses as refine() does.
 Outcome<BinnedFit> refine_with_bins(const BinnedMoments& moments, std::size_t component_count,
                                     std::span<const Mixture> starts, const BinSettings& settings,
                                     const Mixture* previous = nullptr);

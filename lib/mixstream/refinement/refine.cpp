@@ -18,6 +18,7 @@ namespace {
 
 constexpr int fallback_power = 3;
 constexpr int few_iterations = 10;
+constexpr double settled_previous = 3.0;    // standard errors from the previous fit: its weights still serve
 constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
 constexpr double hopeless_distance = 20.0;  // times the best J so far
 constexpr std::size_t many_laws = 4;        // from here on an accepted fit must be met again
@@ -41,8 +42,7 @@ class Search {
         second_moment_(tensor.view(0, 1, 1)),
         conditions_(tensor, sample, choose_conditions(tensor.layout(), settings.largest_condition_count)),
         judge_(tensor, sample),
-        rows_(sample),
-        thin_rows_(every(sample, thin_stride(sample.size()))) {}
+        rows_(sample) {}
 
   std::size_t condition_count() const noexcept { return conditions_.size(); }
   std::size_t parameter_count_needed() const noexcept { return parameters_; }
@@ -104,8 +104,14 @@ class Search {
   }
 
  private:
-  EmFit warm(const Mixture& start) const {
-    const EmFit rough = fit_em(thin_rows_, start, em_settings(settings_.warm_iterations));
+  /// Few rows of the sample, once a search needs them.
+  const RowBlocks& thin_rows() {
+    if (!thin_rows_) thin_rows_.emplace(every(sample_, thin_stride(sample_.size())));
+    return *thin_rows_;
+  }
+
+  EmFit warm(const Mixture& start) {
+    const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
     return fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations));
   }
 
@@ -132,10 +138,12 @@ class Search {
   std::vector<EmFit> warmed(const std::vector<Mixture>& starts) {
     std::vector<EmFit> result;
     for (const Mixture& start : starts) {
-      const EmFit rough = fit_em(thin_rows_, start, em_settings(settings_.warm_iterations));
+      const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
+      if (rough.converged && is_known(rough.mixture, rough_seen_)) continue;  // leads where that one led
+      if (rough.converged) rough_seen_.push_back(rough.mixture);
       EmFit full = fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations / 2));
       judge_.saw(full.mean_log_likelihood);
-      if (is_known(full.mixture)) continue;
+      if (is_known(full.mixture, seen_)) continue;
       seen_.push_back(full.mixture);
       result.push_back(std::move(full));
     }
@@ -148,9 +156,9 @@ class Search {
     return result;
   }
 
-  bool is_known(const Mixture& mixture) const {
+  bool is_known(const Mixture& mixture, const std::vector<Mixture>& seen) const {
     return std::ranges::any_of(
-        seen_, [&](const Mixture& other) { return same_optimum(mixture, other, second_moment_); });
+        seen, [&](const Mixture& other) { return same_optimum(mixture, other, second_moment_); });
   }
 
   bool only_sample_complains() const noexcept {
@@ -169,6 +177,7 @@ class Search {
     if (conditions_.size(highest_power) < parameters_) return;
     ConditionFitSettings how{
         .noise = settings_.noise, .highest_power = highest_power, .rounds = rounds, .prior = prior};
+    if (rounds == 1) how.settled_below = settled_previous;
     if (best_) how.give_up_above = hopeless_distance * best_->distance;
     auto outcome = fit_conditions(conditions_, start, how);
     ++tried_;
@@ -201,8 +210,9 @@ class Search {
   Conditions conditions_;
   Judge judge_;
   RowBlocks rows_;
-  RowBlocks thin_rows_;
-  std::vector<Mixture> seen_;
+  std::optional<RowBlocks> thin_rows_;
+  std::vector<Mixture> seen_;        // optima of EM on all rows of the sample
+  std::vector<Mixture> rough_seen_;  // and on few
   std::optional<RefinedFit> best_;
   Complaints last_complaints_;
   int tried_ = 0;

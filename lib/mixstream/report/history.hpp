@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/moments/bytes.hpp"
+#include "mixstream/outcome.hpp"
 #include "mixstream/report/report.hpp"
 
 namespace mixstream {
@@ -26,6 +28,11 @@ class FitHistory {
   /// Keeps the fit, unless the last one kept had as many rows. When the history is full, every other fit
   /// goes, and from then on only every other one is taken: what stays is spread as evenly as what came.
   void add(const Report& report);
+
+  /// Everything as bytes; what decode() makes of them goes on as this one would.
+  Bytes encode() const;
+  /// Refuses bytes that encode() did not make, and more points than the capacity.
+  static Outcome<FitHistory> decode(std::span<const std::byte> bytes, std::size_t capacity = 500);
 
   std::span<const HistoryPoint> points() const noexcept { return points_; }  ///< oldest first
 

@@ -35,7 +35,8 @@ std::string joined(const std::vector<std::string>& names) {
 
 std::string nearest_name(std::string_view wanted, const std::vector<std::string>& known) {
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, wanted.size() / 3) + 1;
+  // Some letter must agree: no one-letter name is like another.
+  std::size_t best_distance = std::min(std::max<std::size_t>(2, wanted.size() / 3) + 1, wanted.size());
   for (const std::string& name : known) {
     std::vector<std::size_t> row(name.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});

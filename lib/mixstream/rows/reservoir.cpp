@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "mixstream/yield_point.hpp"
 
@@ -18,8 +17,8 @@ bool smaller(const Reservoir::Entry& one, const Reservoir::Entry& two) noexcept 
 constexpr double largest_key = 0x1p900;
 
 /// Sorts parts of 512, then merges neighbours, with yield points between.
-template <class Less>
-void sort_in_slices(std::vector<std::size_t>& values, Less less) {
+template <class Value, class Less>
+void sort_in_slices(std::vector<Value>& values, Less less) {
   constexpr std::ptrdiff_t part = 512;
   const std::ptrdiff_t size = std::ssize(values);
   const auto at = [&](std::ptrdiff_t index) { return values.begin() + std::min(index, size); };
@@ -92,15 +91,25 @@ void Reservoir::merge(const Reservoir& other, double factor) noexcept {
 }
 
 std::vector<std::size_t> Reservoir::order() const {
+  struct Place {  // what the order depends on, close together
+    double key;
+    std::uint64_t hash;
+    std::size_t entry;
+  };
+  std::vector<Place> places(held_);
+  for (std::size_t i = 0; i < held_; ++i) places[i] = {entries_[i].key, entries_[i].hash, i};
+  sort_in_slices(places, [](const Place& one, const Place& two) {
+    return one.key != two.key ? one.key < two.key : one.hash < two.hash;
+  });
   std::vector<std::size_t> order(held_);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  sort_in_slices(order, [&](std::size_t a, std::size_t b) { return smaller(entries_[a], entries_[b]); });
+  std::ranges::transform(places, order.begin(), &Place::entry);
   return order;
 }
 
 Sample Reservoir::sample(double unit_weight) const {
   Sample sample{{feature_count_, {}, {}, {}}, {}};
-  sample.rows.reserve(std::min(held_, capacity_));
+  sample.rows.reserve(size());
+  sample.bins.reserve(size());
   const bool complete = held_ <= capacity_;
   double total = 0.0;
   for (const std::size_t i : order()) {

@@ -41,6 +41,43 @@ TEST_CASE("alarms are bounded, newest first, and events that were not published 
   CHECK(alarms.take_waiting() == events);
 }
 
+TEST_CASE("alarms that were stored are as before, with the time they had left") {
+  const Alarms::Clock::time_point now = Alarms::Clock::now();
+  Alarms alarms;
+  alarms.happened("gap", 1, "one is missing", std::chrono::seconds(60));
+  alarms.holds("poor_fit", 2, "do not trust");
+  alarms.holds("disk", 3, "full");
+  alarms.over("disk");
+  Alarms restored;
+  REQUIRE(restored.restore(alarms.encode(now), now + std::chrono::hours(5)));
+  const auto rounded = [](std::vector<Alarm> list) {  // stored to the microsecond
+    for (Alarm& alarm : list) alarm.time = std::chrono::floor<std::chrono::microseconds>(alarm.time);
+    return list;
+  };
+  CHECK(restored.list() == rounded(alarms.list()));
+  CHECK(restored.take_waiting() == rounded(alarms.take_waiting()));
+  CHECK_FALSE(restored.holds("poor_fit", 9, "still"));  // it is the same alarm
+  restored.expire(now + std::chrono::hours(5) + std::chrono::seconds(50));
+  CHECK(restored.list().back().active);
+  restored.expire(now + std::chrono::hours(5) + std::chrono::seconds(70));
+  CHECK_FALSE(restored.list().back().active);
+  CHECK(restored.over("poor_fit"));
+}
+
+TEST_CASE("damaged alarms are not taken, and change nothing") {
+  const Alarms::Clock::time_point now = Alarms::Clock::now();
+  Alarms alarms;
+  alarms.happened("gap", 1, "one is missing");
+  const Bytes bytes = alarms.encode(now);
+  Alarms other;
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    CHECK_FALSE(other.restore(std::span(bytes).first(size), now));
+  Bytes many = bytes;
+  many[0] = std::byte{Alarms::kept + 1};
+  CHECK_FALSE(other.restore(many, now));
+  CHECK(other.list().empty());
+}
+
 TEST_CASE("an event's words cannot break its JSON") {
   const std::string json = to_json({{}, 3, "disk", "a \"quoted\"\nline \xff", true}, "pump");
   CHECK(json.find("\\\"quoted\\\"\\n") != std::string::npos);

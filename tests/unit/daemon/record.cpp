@@ -19,8 +19,8 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// A segment with a message, a feedback and a rejection, from record 40 on.
-Bytes three_records(const SegmentHeader& header) {
+/// A segment with a message, a feedback, a rejection and a message with feedback, from record 40 on.
+Bytes four_records(const SegmentHeader& header) {
   Bytes segment = encode(header);
   Bytes record;
   const auto add = [&](const auto& content, std::uint64_t number) {
@@ -30,6 +30,7 @@ Bytes three_records(const SegmentHeader& header) {
   add(Message{"plant/pump", bytes_of("{\"y\":1}"), 17.5}, 40);
   add(Feedback{123, bytes_of("fed back")}, 41);
   add(Rejection{"peer", "line_too_long"}, 42);
+  add(FedMessage{{456, bytes_of("fed")}, {"plant/fan", bytes_of("y"), 18.5}}, 43);
   return segment;
 }
 
@@ -44,7 +45,7 @@ std::size_t sound_records(std::span<const std::byte> segment, const SegmentHeade
 
 TEST_CASE("records come back as they were") {
   const SegmentHeader header{identity, 40, 77, 99};
-  const Bytes segment = three_records(header);
+  const Bytes segment = four_records(header);
   const Outcome<SegmentHeader> read = decode_segment_header(segment);
   REQUIRE(read);
   CHECK(read.value() == header);
@@ -68,21 +69,33 @@ TEST_CASE("records come back as they were") {
   REQUIRE(rejection_in(*third));
   CHECK(rejection_in(*third)->reason == "line_too_long");
   CHECK(third->number == 42);
+  CHECK_FALSE(fed_message_in(*third));
+  const auto fourth = reader.next();
+  REQUIRE(fourth);
+  const auto fed = fed_message_in(*fourth);
+  REQUIRE(fed);
+  CHECK(fed->before.row == 456);
+  CHECK(text_of(fed->before.bytes) == "fed");
+  CHECK(fed->message.source == "plant/fan");
+  CHECK(text_of(fed->message.payload) == "y");
+  CHECK(fed->message.arrival == 18.5);
+  CHECK_FALSE(message_in(*fourth));
+  CHECK_FALSE(feedback_in(*fourth));
   CHECK_FALSE(reader.next());
   CHECK(reader.at_end());
-  CHECK(reader.next_number() == 43);
+  CHECK(reader.next_number() == 44);
 }
 
 TEST_CASE("every flipped bit and every cut of a segment is seen") {
   const SegmentHeader header{identity, 40, 77, 99};
-  const Bytes segment = three_records(header);
+  const Bytes segment = four_records(header);
   for (std::size_t bit = 0; bit < segment.size() * 8; ++bit) {
     Bytes flipped = segment;
     flipped[bit / 8] ^= static_cast<std::byte>(1 << (bit % 8));
     if (bit / 8 < segment_header_size) {
       CHECK_FALSE(decode_segment_header(flipped));
     } else {
-      CHECK(sound_records(flipped, header) < 3);
+      CHECK(sound_records(flipped, header) < 4);
     }
   }
   for (std::size_t size = 0; size < segment.size(); ++size) {
@@ -90,20 +103,20 @@ TEST_CASE("every flipped bit and every cut of a segment is seen") {
     if (size < segment_header_size) {
       CHECK_FALSE(decode_segment_header(cut));
     } else {
-      CHECK(sound_records(cut, header) < 3);
+      CHECK(sound_records(cut, header) < 4);
     }
   }
 }
 
 TEST_CASE("damage before a sound record is told from a torn tail") {
   const SegmentHeader header{identity, 40, 77, 99};
-  const Bytes segment = three_records(header);
+  const Bytes segment = four_records(header);
   Bytes torn = segment;
   torn.back() ^= std::byte{1};
   RecordReader tail(torn, header);
   while (tail.next()) {
   }
-  CHECK(tail.next_number() == 42);
+  CHECK(tail.next_number() == 43);
   CHECK_FALSE(tail.record_behind());
   Bytes damaged = segment;
   damaged[segment_header_size + record_header_size] ^= std::byte{1};
@@ -114,7 +127,7 @@ TEST_CASE("damage before a sound record is told from a torn tail") {
 
 TEST_CASE("records of another journal or out of order do not count") {
   const SegmentHeader header{identity, 40, 77, 99};
-  const Bytes segment = three_records(header);
+  const Bytes segment = four_records(header);
   CHECK(sound_records(segment, {identity + 1, 40, 77, 99}) == 0);
   CHECK(sound_records(segment, {identity, 41, 77, 99}) == 0);
 }

@@ -86,21 +86,32 @@ TEST_CASE("a stopped and resumed stream equals one that never stopped, feedback 
     CHECK(state.sections() == continuous.sections());
     for (int i = 0; i < 400; ++i, ++sent) {
       const std::string text = row_text(sent);
+      Bytes bytes;
+      if (i == 250 || i == 300) {
+        Estimator copy = state.estimator();
+        bytes = copy.fit_apart().feedback.encode();
+      }
+      const Feedback feedback{state.estimator().state().row_count(), bytes};
+      if (i == 300) {
+        const FedMessage fed{feedback, message(text)};
+        REQUIRE(store.append(fed));
+        CHECK(state.apply(fed));
+        CHECK(continuous.apply(fed));
+        continue;
+      }
+      if (i == 250) {
+        REQUIRE(store.append(feedback));
+        CHECK(state.apply(feedback));
+        CHECK(continuous.apply(feedback));
+      }
       REQUIRE(store.append(message(text)));
       state.apply(message(text));
       continuous.apply(message(text));
       if (i == 150 && run % 2 == 1) REQUIRE(store.write_snapshot(store.begin_snapshot(state.sections())));
-      if (i != 250) continue;
-      Estimator copy = state.estimator();
-      const Bytes bytes = copy.fit_apart().feedback.encode();
-      const Feedback feedback{state.estimator().state().row_count(), bytes};
-      REQUIRE(store.append(feedback));
-      CHECK(state.apply(feedback));
-      CHECK(continuous.apply(feedback));
     }
     CHECK(state.sections() == continuous.sections());
   }
-  CHECK(continuous.counts().feedbacks == 4);
+  CHECK(continuous.counts().feedbacks == 8);
   CHECK(continuous.counts().folded == 1600);
 }
 

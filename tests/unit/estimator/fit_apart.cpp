@@ -51,6 +51,21 @@ TEST_CASE("a fit apart that is taken at once leaves what a scheduled fit leaves"
   CHECK(whole.encode() == apart.encode());
 }
 
+TEST_CASE("a fit that nobody sees leaves what one with every detail leaves") {
+  Estimator seen = Estimator::create(settings_of(2)).value();
+  Estimator unseen = seen;
+  Simulation rows = two_laws();
+  for (int i = 0; i < 13000; ++i) {
+    const Row row = rows.next();
+    seen.absorb(row);
+    unseen.absorb(row);
+    if (!seen.fit_is_due()) continue;
+    const Report report = seen.scheduled_fit();
+    CHECK(unseen.scheduled_fit(SolveDetail::fit).status == report.status);
+  }
+  CHECK(seen.encode() == unseen.encode());
+}
+
 TEST_CASE("feedback survives its bytes, and rows that came meanwhile stay") {
   Estimator estimator = Estimator::create(settings_of(2)).value();
   Simulation rows = two_laws();

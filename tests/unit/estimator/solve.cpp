@@ -147,6 +147,19 @@ TEST_CASE("labels follow the last fit") {
         doctest::Approx(first.report.components[1].coefficients[0]));
 }
 
+TEST_CASE("of laws that weigh the same the one with the larger coefficient comes first, whatever the rows") {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const MomentState state =
+        state_of("1,t", 2, 3000, seed, [](std::size_t i, std::vector<double>& x, double& y) {
+          const double noise = 0.1 * std::sin(12.9 * static_cast<double>(i + 1) * x[1]);
+          y = (i % 2 == 0 ? 1.0 + 2.0 * x[1] : 1.0 - 2.0 * x[1]) + noise;  // the slope decides
+        });
+    const Report report = report_of(state, settings_of("1,t", 2));
+    REQUIRE(report.components.size() == 2);
+    CHECK(report.components[0].coefficients[1] > 1.0);
+  }
+}
+
 TEST_CASE("contradictory settings are refused by name") {
   SolveSettings settings;
   settings.component_count = 33;

@@ -51,7 +51,9 @@ RefinedFit moved(RefinedFit fit, double standard_errors) {
 
 }  // namespace
 
-TEST_CASE("checks fall due at the first count and at every doubling, whatever happens between") {
+TEST_CASE(
+    "checks fall due at the first count, twice, at four times it and at every fourfold, whatever happens "
+    "between") {
   Stream stream;
   PolishDriver driver({.first_check = 1000});
   CHECK_FALSE(driver.should_check(999));

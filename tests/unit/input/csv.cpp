@@ -94,7 +94,7 @@ TEST_CASE("each fault is named with its line and column, and reading goes on") {
   CHECK(all.rows() == Rows{{1, 2}, {5, 6}});
   CHECK(all.faults() == Names{"ragged", "ragged", "not_a_number", "missing_value", "missing_value",
                               "infinite", "infinite", "binary", "open_quote", "open_quote"});
-  CHECK(all.entries[0].words == "line 2: 1 fields instead of 2");
+  CHECK(all.entries[0].words == "line 2: 1 field instead of 2");
   CHECK(all.entries[1].words == "line 3: 3 fields instead of 2");
   CHECK(all.entries[2].words == "line 4: column \"b\": \"x\" is not a number");
   CHECK(all.entries[3].words == "line 5: column \"b\": missing value");

@@ -76,6 +76,39 @@ TEST_CASE("a tail that fits the laws enters") {
   CHECK(fit.value().rows_set_aside == 0);
 }
 
+TEST_CASE("bins that entered the last fit are tried first, and lead to the same fit") {
+  Drawn drawn = draw({"wide", "1,t", 2, {}, {0.1}, true}, 50000, 83);
+  const Kept kept = keep(drawn);
+  Pilot narrow = kept.pilot;
+  for (std::size_t j = 1; j < narrow.scale.size(); ++j) narrow.scale[j] /= 2.0;
+  const BinnedMoments moments = binned(drawn, narrow, 5000);
+  const auto first = refine_with_bins(moments, 2, {}, {});
+  REQUIRE(first);
+  const Mixture& previous = first.value().fit.mixture;
+  const auto ladder = refine_with_bins(moments, 2, {}, {}, &previous);
+  const auto straight = refine_with_bins(moments, 2, {}, {.likely_bins = 4}, &previous);
+  REQUIRE((ladder && straight));
+  CHECK(straight.value().bins_used == ladder.value().bins_used);
+  CHECK(straight.value().fit.distance == doctest::Approx(ladder.value().fit.distance).epsilon(0.01));
+  for (std::size_t i = 0; i < previous.coefficients.size(); ++i) {
+    CHECK(straight.value().fit.mixture.coefficients[i] ==
+          doctest::Approx(ladder.value().fit.mixture.coefficients[i]).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("outliers stay out, though their bin was thought likely") {
+  Drawn drawn = draw(setting, 50000, 81);
+  const Kept clean = keep(drawn);
+  const auto before = refine(clean.tensor, clean.sample, 2, {}, {});
+  REQUIRE(before);
+  for (std::size_t i = 500; i < drawn.rows.size(); i += 1000) drawn.rows.responses[i] += 60.0;
+  const BinnedMoments moments = binned(drawn, clean.pilot, 5000);
+  const auto fit = refine_with_bins(moments, 2, {}, {.likely_bins = 4}, &before.value().mixture);
+  REQUIRE(fit);
+  CHECK(fit.value().fit.accepted);
+  CHECK(fit.value().rows_set_aside >= 45);
+}
+
 TEST_CASE("a second regime ten times larger loses no row") {
   Drawn drawn = draw(setting, 40000, 84);
   const Pilot quiet = keep(drawn).pilot;

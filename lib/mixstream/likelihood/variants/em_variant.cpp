@@ -29,9 +29,8 @@ void fetch_next(const double* block, std::size_t feature_count) noexcept {
   for (std::size_t at = size; at < 2 * size; at += 8) __builtin_prefetch(block + at);
 }
 
-/// Terms become w P(h | x, y); returns sum w log p(y | x).
-double shares_of(const double* weights, std::size_t components, const double* largest,
-                 double* terms) noexcept {
+/// Terms become w P(h | x, y), the largest terms log p(y | x); returns sum w log p(y | x).
+double shares_of(const double* weights, std::size_t components, double* largest, double* terms) noexcept {
   Vector log_likelihood{};
   for (std::size_t row = 0; row < rows; row += vector_width) {
     const Vector top = load(largest + row);
@@ -42,7 +41,9 @@ double shares_of(const double* weights, std::size_t components, const double* la
       total += term;
     }
     const Vector weight = load(weights + row);
-    log_likelihood += weight * (top + logarithm(total));
+    const Vector log_density = top + logarithm(total);
+    store(largest + row, log_density);
+    log_likelihood += weight * log_density;
     const Vector factor = weight / total;
     for (std::size_t h = 0; h < components; ++h) {
       store(terms + h * rows + row, factor * load(terms + h * rows + row));

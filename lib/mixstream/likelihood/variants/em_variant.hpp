@@ -18,7 +18,8 @@ struct Laws {
 
 /// Returns sum w log p(y | x) over a block and, unless sums is null, adds to them for every component the
 /// lower triangle of sum w r_h z z' with z = (x, e_h), e_h = y - beta_h . x, and then sum w r_h. block: d
-/// columns of x, then y, then w, em_block_rows numbers each; scratch: 2 k + 1 such columns.
+/// columns of x, then y, then w, em_block_rows numbers each; scratch: 2 k + 1 such columns, of which the last
+/// then holds log p(y | x).
 using ExpectedSums = double (*)(const double* block, const Laws& laws, double* scratch,
                                 double* sums) noexcept;
 
