@@ -61,16 +61,19 @@ class KernelMoments {
   mixstream::BlockKernel kernel_;
   mixstream::RowBlock block_;
   mixstream::AlignedDoubles workspace_;
-  std::vector<double> sums_;
-  std::vector<double> compensation_;
+  mixstream::AlignedDoubles sums_;  // as the library holds them
+  mixstream::AlignedDoubles compensation_;
 };
 
 void compare(int variables) {
   KernelMoments kernel(variables);
   bench::DsyrkMoments dsyrk(static_cast<std::size_t>(variables));
   bench::LoopMoments loop(static_cast<std::size_t>(variables));
-  // whole blocks of all kernels, about 2e8 multiply-adds for us; the slow loop gets a sixteenth
-  const std::size_t count = std::clamp<std::size_t>(200000000 / kernel.sums() / 768, 1, 200) * 768;
+  // whole blocks of all kernels; few variables: more rows than the caches hold, many: short enough that some
+  // turn is not disturbed. The slow loop gets a sixteenth.
+  const std::size_t multiply_adds_of_a_turn = kernel.sums() < 10000 ? 200'000'000 : 50'000'000;
+  const std::size_t count =
+      std::clamp<std::size_t>(multiply_adds_of_a_turn / kernel.sums() / 768, 1, 200) * 768;
   const Rows rows = random_rows(variables, count);
   double multiply_adds = 0.0;
   double bytes = 0.0;
