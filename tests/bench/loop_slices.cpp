@@ -90,8 +90,8 @@ void bench_slices(LoopOutput output) {
   if (table) {
     fmt::print("| d | budget, ms | slices of a refit | median | p99 | worst |\n|---|---|---|---|---|---|\n");
   }
-  const std::pair<std::size_t, int> cases[] = {{2, 200},  {2, 1000},  {4, 1000},
-                                               {8, 2000}, {8, 10000}, {16, 20000}, {16, 100000}};
+  const std::pair<std::size_t, int> cases[] = {{2, 200},   {2, 1000},   {4, 1000},   {8, 2000},
+                                               {8, 10000}, {16, 20000}, {16, 100000}};
   for (const auto& [d, budget] : cases) {
     int refits = 0;
     const std::vector<double> slices = slices_of(d, std::chrono::microseconds(budget), refits);
