@@ -9,8 +9,8 @@ std::string what(const RefusedRow& refused) {
   const std::string excerpt = printable(refused.excerpt.view());
   switch (refused.fault) {
     case RowFault::ragged:
-      return joined({std::to_string(refused.fields), refused.fields == 1 ? " field" : " fields", " instead of ",
-                     std::to_string(refused.expected)});
+      return joined({std::to_string(refused.fields), refused.fields == 1 ? " field" : " fields",
+                     " instead of ", std::to_string(refused.expected)});
     case RowFault::not_a_number:
       return joined({"\"", excerpt, "\" is not a number"});
     case RowFault::missing_value:

@@ -34,6 +34,11 @@ void begin_library() {
   static_cast<void>(begun);
 }
 
+constexpr std::string_view wants_certificate =
+    "the broker ended TLS: it may want a certificate of ours, see certificate_file and key_file";
+constexpr std::string_view disbelieves_certificate =
+    "the broker ended TLS: it may not believe our certificate_file";
+
 /// What to do about a TLS failure, by what the library's log said of it.
 std::string tls_words(const std::string& detail) {
   const auto says = [&](const char* text) { return detail.find(text) != std::string::npos; };
@@ -43,6 +48,9 @@ std::string tls_words(const std::string& detail) {
            "to the name in host";
   if (says("wrong version number") || says("packet length too long") || says("unexpected eof"))
     return "the broker does not greet as TLS does: it may not speak it at this port";
+  if (says("alert certificate required"))  // whether this or only the end of the connection is seen is a race
+    return std::string(wants_certificate);
+  if (says("alert")) return std::string(disbelieves_certificate) + " (" + detail + ")";
   return "TLS failed: " + detail;
 }
 
@@ -226,9 +234,8 @@ void MqttClient::Core::on_log(int level, const char* text) {
 /// Called with the lock.
 std::string MqttClient::Core::words_of(int code) {
   if (config_.tls && tls_trouble_.empty() && code == MOSQ_ERR_ERRNO && errno == EPROTO)
-    return config_.certificate_file.empty()
-               ? "the broker ended TLS: it may want a certificate of ours, see certificate_file and key_file"
-               : "the broker ended TLS: it may not believe our certificate_file";
+    return config_.certificate_file.empty() ? std::string(wants_certificate)
+                                            : std::string(disbelieves_certificate);
   const std::string trouble = std::exchange(tls_trouble_, "");
   return trouble.empty() ? mosquitto_strerror(code) : trouble;
 }

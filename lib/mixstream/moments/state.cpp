@@ -61,7 +61,8 @@ Outcome<std::uint64_t> bytes_needed(const StateSettings& settings) {
   if (const Verdict verdict = check_settings(settings); !verdict) return verdict.refusal();
   const auto m = static_cast<std::uint64_t>(settings.layout.variables());
   const std::uint64_t d = m;  // features and response of a stored row, at most
-  constexpr std::uint64_t block_rows = largest_block_rows, number = sizeof(double), entry = sizeof(Reservoir::Entry);
+  constexpr std::uint64_t block_rows = largest_block_rows, number = sizeof(double),
+                          entry = sizeof(Reservoir::Entry);
   const std::uint64_t tensors = 2 * *monomial_count(m, 6);  // sums and compensation
   const std::uint64_t bin = number * (tensors + (m + 1) * (block_rows + 8));
   const std::uint64_t sample = (settings.reservoir_rows + 1) * (d * number + entry);

@@ -14,9 +14,6 @@ namespace {
 // approximation promises nothing.
 constexpr double longest_step = 3.0;
 
-// What was known before is never given less weight than this at once.
-constexpr double least_trust = 0x1p-10;
-
 // Buffered weights may grow this far before the sums are brought back to scale.
 constexpr double largest_growth = 0x1p200;
 
@@ -57,8 +54,6 @@ AnchoredPolish::AnchoredPolish(PolishState state)
       solver_(kernel_.shape().parameters()),
       block_sums_(kernel_.shape().size()),
       block_score_(solver_.size()),
-      block_information_(packed_size(solver_.size())),
-      fresh_score_(solver_.size()),
       total_information_(packed_size(solver_.size())),
       step_(solver_.size()),
       product_(solver_.size()) {
@@ -199,8 +194,6 @@ void AnchoredPolish::step_to(std::span<double> step) noexcept {
 }
 
 void AnchoredPolish::move_anchor() noexcept {
-  flush();
-  doubt_past();
   settle();
   gather(total_information_, step_);
   solver_.factor(total_information_);
@@ -209,40 +202,6 @@ void AnchoredPolish::move_anchor() noexcept {
   doubt_start();
   ++state_.moves;
   state_.rows_since_move = 0;
-}
-
-/// Rows since the last move against what was known before them: delta = I_b^-1 s_b, taken from the old
-/// estimate, has covariance I_b^-1 + H^-1 when the old sums are honest, so s_b' (I_b^-1 - (H + I_b)^-1) s_b
-/// is about the number of parameters. Scores taken far from the answer are not honest: what was known is then
-/// given the errors that it shows. Else a start in the wrong place would weigh on the estimate as long as
-/// rows come.
-void AnchoredPolish::doubt_past() noexcept {
-  const double scale = 1.0 / state_.growth;
-  gather(total_information_, step_);
-  for (double& value : total_information_) value *= scale;
-  for (double& value : step_) value *= scale;
-  if (solver_.factor(total_information_) == 0) return;
-  solver_.solve(step_);
-  std::ranges::fill(block_information_, 0.0);
-  add_information(shape(), state_.sums, scale, block_information_);
-  read_score(shape(), state_.sums, fresh_score_);
-  multiply_packed(block_information_, step_, product_);
-  for (std::size_t i = 0; i < product_.size(); ++i) fresh_score_[i] = scale * fresh_score_[i] - product_[i];
-  const auto rank = static_cast<double>(solver_.factor(block_information_));
-  if (rank == 0.0) return;
-  const double own = solver_.inverse_form(fresh_score_);
-  const double limit = rank * (1.0 + 3.0 * std::sqrt(2.0 / rank));
-  double trust = 1.0;
-  for (; trust > least_trust; trust *= 0.5) {
-    for (std::size_t i = 0; i < total_information_.size(); ++i)
-      total_information_[i] += block_information_[i];
-    solver_.factor(total_information_);
-    if (own - solver_.inverse_form(fresh_score_) <= limit) break;
-    for (std::size_t i = 0; i < total_information_.size(); ++i)
-      total_information_[i] = 0.5 * (total_information_[i] - block_information_[i]);
-  }
-  if (trust == 1.0) return;
-  for (std::size_t slot = 0; slot < slots(); ++slot) scale_slot(slot, trust);
 }
 
 /// An honest beginning lies within its own errors of what the rows say: (theta_0 - theta)' I_0 (theta_0 -

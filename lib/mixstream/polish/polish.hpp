@@ -105,7 +105,7 @@ class AnchoredPolish {
   /// over the first pane_count turns. No throw, no allocation; P^2 products.
   void turn_pane() noexcept;
 
-  /// Moves the anchor to the current estimate. Called by absorb. No throw, no allocation; about P^3 products.
+  /// Moves the anchor to the current estimate. Called by absorb. No throw, no allocation; P^3 / 3 products.
   void move_anchor() noexcept;
 
   /// Moves the anchor, but not the sums, by scoring steps that include the sample: a better point to
@@ -144,7 +144,6 @@ class AnchoredPolish {
   void settle() noexcept;
   void gather(std::span<double> information, std::span<double> gradient) const noexcept;
   void step_to(std::span<double> step) noexcept;
-  void doubt_past() noexcept;
   void doubt_start() noexcept;
   Verdict merge_slots(const AnchoredPolish& other, std::size_t first_slot);
 
@@ -154,8 +153,6 @@ class AnchoredPolish {
   BlockScores block_;
   std::vector<double> block_sums_;
   std::vector<double> block_score_;
-  std::vector<double> block_information_;
-  std::vector<double> fresh_score_;
   std::vector<double> total_information_;
   std::vector<double> step_;
   std::vector<double> product_;
