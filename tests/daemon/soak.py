@@ -110,7 +110,9 @@ def main():
         warm = figures[len(figures) // 2:]  # the history of fits is full by then, in a whole day
         grown = warm[-1][0] / warm[0][0] - 1
         check(grown < (0.01 if minutes >= 1440 else 0.10), f"memory grew by {grown:.1%}")
-        check(max(f for _, f in warm) - min(f for _, f in warm) <= 2, "descriptors are flat")
+        # Clients and snapshots open some for a moment; the least of several looks is what stays open.
+        earlier, later = (min(f for _, f in half) for half in (warm[:len(warm) // 2], warm[len(warm) // 2:]))
+        check(later <= earlier + 1, f"descriptors grew from {earlier} to {later}")
         check(daemon.terminate() == 0, "exit 0")
 
 
