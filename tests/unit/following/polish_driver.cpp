@@ -212,3 +212,24 @@ TEST_CASE("a restored driver continues bit for bit, and no row allocates") {
   half.drift.reset();
   CHECK_FALSE(PolishDriver::restore(half, settings));
 }
+
+TEST_CASE(
+    "J of the moments rejects a mixture far from the refined fit, by the fit's own weights and no further") {
+  RefinedFit refined;
+  refined.mixture = {2, {0.5, 0.5}, {1.0, 2.0, -1.0, 0.5}, {0.1, 0.1}};
+  const std::size_t parameters = 6;  // four coefficients, log-odds, log variance
+  refined.information = {parameters, parameters, std::vector<double>(parameters * parameters)};
+  for (std::size_t i = 0; i < parameters; ++i) refined.information(i, i) = 100.0;
+  refined.distance = 20.0;
+  refined.dof = 20;
+  refined.condition_count = 26;
+  Mixture moved = refined.mixture;
+  CHECK_FALSE(moments_reject(refined, moved));
+  moved.coefficients[1] += 0.8;  // J + 64, above the 69 that one right fit in 100,000 exceeds
+  CHECK(moments_reject(refined, moved));
+  refined.expected_ratio = 2.0;
+  CHECK_FALSE(moments_reject(refined, moved));
+  refined.expected_ratio = 1.0;
+  refined.conditions = "q<=3";
+  CHECK_FALSE(moments_reject(refined, moved));
+}
