@@ -1,4 +1,4 @@
-// Whether a refined fit deserves trust: three signs together.
+// Whether a refined fit deserves trust: J, standard errors and the sample's likelihood together.
 #pragma once
 
 #include <limits>
