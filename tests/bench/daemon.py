@@ -5,9 +5,9 @@ daemon.py MIXSTREAMD [SECONDS [TURNS]]"""
 import json
 import os
 import random
-import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "daemon"))
@@ -15,10 +15,12 @@ from daemon import Broker, Daemon, place, row, wait_until  # noqa: E402
 from wire import OneClientBroker  # noqa: E402
 
 ROWS = 64
+SLICE = 50  # messages
+AHEAD = 5   # before each slice, not counted
 STREAM = """
 [[stream]]
-name = "pump"
-topic = "plant/pump"
+name = "{name}"
+topic = "plant/{name}"
 columns = ["t", "y"]
 features = "1,t,t^4,t^7"
 response = "y"
@@ -43,7 +45,7 @@ def payloads(count, seed):
 def load(program, seconds):
     with place() as (folder, started):
         broker = Broker(folder, queued=0)
-        daemon = Daemon(program, folder, STREAM.format(refit='refit_interval = "1s"'), broker, log="warning")
+        daemon = Daemon(program, folder, STREAM.format(name="pump", refit='refit_interval = "1s"'), broker, log="warning")
         started.extend([broker, daemon])
         daemon.start().wait_ready()
         subprocess.run(["taskset", "-a", "-p", "-c", "1", str(daemon.process.pid)], check=True, capture_output=True)
@@ -67,46 +69,87 @@ def load(program, seconds):
                           "daemon_microseconds_per_row": round(own / rows * 1e6, 2)}), flush=True)
 
 
-def waits(program, count, refit):
-    """Seconds from PUBLISH to PUBACK, one message at a time, by a broker of our own; sorted. And how many re-solves."""
+def waits(wire, topic, messages):
+    """Milliseconds from PUBLISH to PUBACK, one message at a time."""
+    times = []
+    for number, payload in messages:
+        began = time.perf_counter()
+        wire.publish(topic, payload, number)
+        wire.until(4)
+        times.append((time.perf_counter() - began) * 1e3)
+    return times
+
+
+def slices(program, pairs):
+    """Waits in slices by turns of two streams of one daemon, which differ in that one is solved again all the time: neighbours
+    in time, so that a disk's moods meet both. And how many re-solves each stream had."""
     with place() as (folder, started):
         broker = OneClientBroker()
-        daemon = Daemon(program, folder, STREAM.format(refit=refit), broker, mqtt='version = "3.1.1"', log="warning")
+        text = "".join(STREAM.format(name=name, refit=f"refit_interval = 0\n{rows}")
+                       for name, rows in (("still", ""), ("solved", f"refit_rows = {ROWS}")))
+        daemon = Daemon(program, folder, text, broker, mqtt='version = "3.1.1"', log="warning")
         started.append(daemon)
         daemon.start()
         wire = broker.accept()
-        times = []
-        for i, payload in enumerate(payloads(count, 2)):
-            began = time.perf_counter()
-            wire.publish(b"plant/pump", payload.encode(), i % 60000 + 1)
-            wire.until(4)
-            times.append(time.perf_counter() - began)
-        return sorted(times), int(daemon.metric("mixstream_refits_total", "pump"))
+        messages = [(i % 60000 + 1, payload.encode()) for i, payload in enumerate(payloads(pairs * (SLICE + AHEAD), 2))]
+        taken = {"still": [], "solved": []}
+        for pair in range(pairs):
+            part = messages[pair * (SLICE + AHEAD):(pair + 1) * (SLICE + AHEAD)]
+            for name in ("still", "solved") if pair % 2 else ("solved", "still"):
+                time.sleep(0.05)  # the other stream's last solve ends
+                taken[name].append(waits(wire, b"plant/" + name.encode(), part)[AHEAD:])
+        return taken, [int(daemon.metric("mixstream_refits_total", name)) for name in taken]
 
 
-def acknowledgements(program, count, turns):
-    """p50 and p99 without and with re-solves all the time; the ratio of each turn's two, which are neighbours in time."""
-    pairs = []
-    re_solves = 0
-    for _ in range(turns):
-        quiet, _ = waits(program, count, "refit_interval = 0")
-        busy, refits = waits(program, count, f"refit_interval = 0\nrefit_rows = {ROWS}")
-        re_solves += refits
-        pairs.append([[times[int(count * share)] * 1e3 for times in (quiet, busy)] for share in (0.5, 0.99)])
+def quantile_of(parts, drawn, share):
+    """Of the slices in `drawn` (how often each counts); parts: (wait, slice), the longest first."""
+    left = (1 - share) * SLICE * sum(drawn)
+    for wait, place_of in parts:
+        left -= drawn[place_of]
+        if left <= 0:
+            return wait
+    return parts[-1][0]
 
-    def of(share, which):
-        return round(statistics.median(pair[share][which] for pair in pairs), 3)
-    ratios = sorted(round(tail[1] / tail[0], 2) for _, tail in pairs)
-    print(json.dumps({"what": "message to acknowledgement, milliseconds, without and with re-solves all the time, medians over turns",
-                      "messages": count, "turns": turns, "re_solves": re_solves, "p50": [of(0, 0), of(0, 1)],
-                      "p99": [of(1, 0), of(1, 1)], "p99_ratio": statistics.median(ratios), "p99_ratios": ratios}))
+
+def ratio_with_interval(taken, share):
+    """With re-solves against without, all slices together, and what 95 % of draws of pairs of slices give."""
+    still, solved = (sorted(((wait, i) for i, part in enumerate(parts) for wait in part), reverse=True)
+                     for parts in (taken["still"], taken["solved"]))
+    pairs = len(taken["still"])
+    numbers = random.Random(3)
+
+    def ratio(drawn):
+        return quantile_of(solved, drawn, share) / quantile_of(still, drawn, share)
+    draws = []
+    for _ in range(2000):
+        drawn = [0] * pairs
+        for _ in range(pairs):
+            drawn[numbers.randrange(pairs)] += 1
+        draws.append(ratio(drawn))
+    draws.sort()
+    once = [1] * pairs
+    return {"without": round(quantile_of(still, once, share), 3), "with": round(quantile_of(solved, once, share), 3),
+            "ratio": round(ratio(once), 3), "interval": [round(draws[50], 3), round(draws[1949], 3)]}
+
+
+def acknowledgements(program, pairs, where):
+    taken, refits = slices(program, pairs)
+    line = {"what": "message to acknowledgement, milliseconds, without and with re-solves all the time", "journal": where,
+            "slices": pairs, "messages_each": pairs * SLICE, "re_solves": refits}
+    for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)):
+        line[name] = ratio_with_interval(taken, share)
+    print(json.dumps(line), flush=True)
 
 
 def main():
     program = sys.argv[1]
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 200
     load(program, seconds)
-    acknowledgements(program, 200 * seconds, int(sys.argv[3]) if len(sys.argv) > 3 else 5)
+    acknowledgements(program, pairs, "disk")
+    if os.path.isdir("/dev/shm"):
+        tempfile.tempdir = "/dev/shm"
+        acknowledgements(program, pairs, "memory")
 
 
 if __name__ == "__main__":
