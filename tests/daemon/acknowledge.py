@@ -1,7 +1,10 @@
 """Pins what the daemon stands on: a QoS 1 message is acknowledged after the callback has returned, that is, after it is
 on disk.  A broker of our own speaks MQTT 3.1.1 and watches the daemon's journal.  acknowledge.py MIXSTREAMD"""
 
+import contextlib
+import ctypes
 import os
+import platform
 import signal
 import socket
 import struct
@@ -19,6 +22,35 @@ def journal(folder):
     return b"".join(open(os.path.join(state, name), "rb").read() for name in sorted(names))
 
 
+SLICE = 100_000  # nanoseconds
+
+
+class Scheduling(ctypes.Structure):
+    """sched_attr of the kernel."""
+    _fields_ = [("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64), ("nice", ctypes.c_int32),
+                ("priority", ctypes.c_uint32), ("runtime", ctypes.c_uint64), ("rest", ctypes.c_uint64 * 2)]
+
+    @classmethod
+    def of(cls, thread):
+        attributes = cls()
+        if ctypes.CDLL(None).syscall(315, thread, ctypes.byref(attributes), ctypes.sizeof(cls), 0) != 0:
+            raise OSError
+        return attributes
+
+
+def check_promptness(pid):
+    """Of all threads only the one that takes messages in asks for short slices, where the kernel knows of such."""
+    if platform.machine() != "x86_64" or Scheduling.of(0).runtime == 0:
+        return print("this kernel has no slices to ask for")
+    prompt = []
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError):
+            if Scheduling.of(int(thread)).runtime == SLICE:
+                prompt.append(thread)
+    check(len(prompt) == 1, f"{len(prompt)} threads are prompt")
+    return print("the thread that takes messages is prompt")
+
+
 def main():
     program = sys.argv[1]
     with place() as (folder, started):
@@ -34,6 +66,8 @@ def main():
             acknowledged = wire.until(4)
             check(payload in journal(folder), f"message {number} was acknowledged before it was in the journal")
             check(struct.unpack(">H", acknowledged)[0] == number, "acknowledged in order")
+
+        check_promptness(daemon.process.pid)
 
         # A daemon that cannot write must not acknowledge: files may not grow any more.
         subprocess.run(["prlimit", f"--pid={daemon.process.pid}", "--fsize=1:1"], check=True)

@@ -3,8 +3,8 @@
 
 #include "fuzz/target.hpp"
 
-/// A quarantine of a few executions' memory, not of 256 MB that no cache holds, and short stacks of
-/// allocations: up to three times as many executions a second.
+/// A quarantine for the memory of a few executions, not of 256 MB, and short stacks of allocations: more
+/// executions a second.
 extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
   return "quarantine_size_mb=8:malloc_context_size=4";
 }

@@ -16,6 +16,7 @@
 
 #include "../descriptor.hpp"
 #include "../log.hpp"
+#include "../urgency.hpp"
 #include "wake.hpp"
 
 namespace mixstream {
@@ -55,6 +56,7 @@ class FileSource final : public Source {
 
  private:
   void run() {
+    be_prompt();
     for (const Reading& reading : readings_) {
       if (!read_all(reading)) return;
     }

@@ -20,6 +20,7 @@
 
 #include "../descriptor.hpp"
 #include "../log.hpp"
+#include "../urgency.hpp"
 #include "wake.hpp"
 
 namespace mixstream {
@@ -58,6 +59,7 @@ class LineSocket final : public Source {
 
  private:
   void run() {
+    be_prompt();
     while (!wake_.raised() && serve(-1)) {
     }
     const auto until = std::chrono::steady_clock::now() + longest_drain;

@@ -18,6 +18,7 @@
 #include "../log.hpp"
 #include "../secret_file.hpp"
 #include "../tls_files.hpp"
+#include "../urgency.hpp"
 
 namespace mixstream {
 namespace {
@@ -241,6 +242,7 @@ std::string MqttClient::Core::words_of(int code) {
 }
 
 void MqttClient::Core::on_connect(int code, int flags) {
+  be_prompt();  // this is the thread that messages come in
   if (code != 0) {
     const std::lock_guard lock(mutex_);
     was_refused_ = true;

@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "../background.hpp"
+#include "../urgency.hpp"
 #include "../log.hpp"
 #include "mixstream/report/json.hpp"
 #include "stream.hpp"
