@@ -14,31 +14,41 @@
 
 namespace mixstream {
 
-/// Makes the calling thread, and no other, less urgent by ten steps of nice. Where the system does not let
-/// it, nothing changes.
+/// Asks for slices of the processor of so many nanoseconds, 0.1 to 100 ms, for the calling thread. It changes
+/// no share: who asks for short ones is served sooner when it wakes, and at once where somebody runs who
+/// asked for longer ones. Linux from 6.12 on listens to this; where it does not, nothing changes.
+inline void ask_for_slices(std::uint64_t nanoseconds) noexcept {
+  struct Attributes {  // sched_attr of the kernel, which the C library knows only from 2.41 on
+    std::uint32_t size = 0;
+    std::uint32_t policy = 0;
+    std::uint64_t flags = 0;
+    std::int32_t nice = 0;
+    std::uint32_t priority = 0;
+    std::uint64_t runtime = 0;
+    std::uint64_t deadline = 0;
+    std::uint64_t period = 0;
+  } attributes;
+  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  if (attributes.policy != SCHED_OTHER) return;
+  attributes.runtime = nanoseconds;
+  static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
+}
+
+/// For a thread that sleeps, does a little and sleeps again. Otherwise, when it is woken by a message or by
+/// the disk, it may wait until the next tick for whoever computes on that core.
+inline void be_prompt() noexcept {
+  ask_for_slices(100'000);
+}
+
+/// Makes the calling thread, and no other, less urgent: by ten steps of nice, and by long slices, so that
+/// whoever wakes (the kernel's threads that serve the disk, too) need not wait for this one's to end. Where
+/// the system does not let it, nothing changes.
 inline void give_way() noexcept {
   constexpr int steps = 10;
   constexpr int last = 19;
   const int now = ::getpriority(PRIO_PROCESS, 0);  // on Linux of the thread
   ::setpriority(PRIO_PROCESS, static_cast<::id_t>(::gettid()), std::min(now + steps, last));
-}
-
-/// For a thread that sleeps, does a little and sleeps again: asks the scheduler for short slices of the
-/// processor, as it gives those sooner. It gets no larger share. Otherwise a thread that is woken, by a
-/// message or by the disk, may wait until the next tick for whoever computes on that core. Linux from 6.12 on
-/// listens to this; where it does not, nothing changes.
-inline void be_prompt() noexcept {
-  struct Attributes {  // sched_attr of the kernel; the C library knows it only from 2.41 on
-    std::uint32_t size, policy;
-    std::uint64_t flags;
-    std::int32_t nice;
-    std::uint32_t priority;
-    std::uint64_t runtime, deadline, period;
-  } attributes{};
-  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  if (attributes.policy != SCHED_OTHER) return;
-  attributes.runtime = 100'000;  // nanoseconds: the shortest there is
-  static_cast<void>(::syscall(SYS_sched_setattr, 0, &attributes, 0));
+  ask_for_slices(100'000'000);
 }
 
 /// The result of the work, done in a thread that gives way; waits for it, and throws what it throws. A thread
