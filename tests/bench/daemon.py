@@ -2,7 +2,6 @@
 the broker, and the time from a message to its acknowledgement with and without re-solves, in turns. One JSON object a line.
 daemon.py MIXSTREAMD [SECONDS [TURNS]]"""
 
-import contextlib
 import json
 import os
 import random
@@ -13,6 +12,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "daemon"))
 from daemon import Broker, Daemon, place, wait_until  # noqa: E402
+from scheduling import be_prompt  # noqa: E402
 from wire import OneClientBroker  # noqa: E402
 
 ROWS = 64
@@ -81,7 +81,7 @@ def waits(wire, topic, first, messages):
     """Milliseconds from PUBLISH to PUBACK, one message at a time."""
     times = []
     for i, message in enumerate(messages, first):
-        time.sleep(PAUSE)
+        wire.rest(PAUSE)  # fits are published meanwhile
         began = time.perf_counter()
         wire.publish(topic, message, i % 60000 + 1)
         wire.until(4)
@@ -100,17 +100,13 @@ def slices(program, pairs):
         started.append(daemon)
         daemon.start()
         wire = broker.accept()
-        usual = os.getpriority(os.PRIO_PROCESS, 0)
-        with contextlib.suppress(PermissionError):  # who holds the clock should not wait for a core
-            os.setpriority(os.PRIO_PROCESS, 0, max(-20, usual - 10))
+        be_prompt()  # who holds the clock should not wait for a core
         numbers = random.Random(2)
         taken = {"still": [], "solved": []}
         for pair in range(pairs):
             messages = [text.encode() for text in payloads(numbers, pair * SLICE, SLICE)]
             for name in ("still", "solved") if pair % 2 else ("solved", "still"):
                 taken[name].append(waits(wire, b"plant/" + name.encode(), pair * SLICE, messages))
-        with contextlib.suppress(PermissionError):
-            os.setpriority(os.PRIO_PROCESS, 0, usual)
         return taken, [int(daemon.metric("mixstream_refits_total", name)) for name in taken]
 
 

@@ -1,10 +1,7 @@
 """Pins what the daemon stands on: a QoS 1 message is acknowledged after the callback has returned, that is, after it is
 on disk.  A broker of our own speaks MQTT 3.1.1 and watches the daemon's journal.  acknowledge.py MIXSTREAMD"""
 
-import contextlib
-import ctypes
 import os
-import platform
 import signal
 import socket
 import struct
@@ -13,6 +10,7 @@ import sys
 import urllib.error
 
 from daemon import STREAM, Daemon, check, place
+from scheduling import SHORTEST, slices_of
 from wire import OneClientBroker
 
 
@@ -22,33 +20,11 @@ def journal(folder):
     return b"".join(open(os.path.join(state, name), "rb").read() for name in sorted(names))
 
 
-SLICE = 100_000  # nanoseconds
-
-
-class Scheduling(ctypes.Structure):
-    """sched_attr of the kernel."""
-    _fields_ = [("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64), ("nice", ctypes.c_int32),
-                ("priority", ctypes.c_uint32), ("runtime", ctypes.c_uint64), ("rest", ctypes.c_uint64 * 2)]
-
-    @classmethod
-    def of(cls, thread):
-        attributes = cls()
-        if ctypes.CDLL(None).syscall(315, thread, ctypes.byref(attributes), ctypes.sizeof(cls), 0) != 0:
-            raise OSError
-        return attributes
-
-
 def check_promptness(pid):
     """Of all threads only the one that takes messages in asks for short slices, where the kernel knows of such."""
-    if platform.machine() != "x86_64" or Scheduling.of(0).runtime == 0:
-        return print("this kernel has no slices to ask for")
-    prompt = []
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with contextlib.suppress(OSError):
-            if Scheduling.of(int(thread)).runtime == SLICE:
-                prompt.append(thread)
-    check(len(prompt) == 1, f"{len(prompt)} threads are prompt")
-    return print("the thread that takes messages is prompt")
+    slices = slices_of(pid)
+    check(not slices or slices.count(SHORTEST) == 1, f"slices of the threads: {slices}")
+    print("the thread that takes messages is prompt" if slices else "this kernel has no slices to ask for")
 
 
 def main():

@@ -1,7 +1,9 @@
 """A broker of our own for one client: it speaks MQTT 3.1.1 and sees when each message is acknowledged."""
 
+import select
 import socket
 import struct
+import time
 
 from daemon import check
 
@@ -42,19 +44,29 @@ class Wire:
     def publish(self, topic, payload, number):
         self.write(0x32, struct.pack(">H", len(topic)) + topic + struct.pack(">H", number) + payload)
 
+    def answer(self, head, body):
+        """What a broker must answer."""
+        if head >> 4 == 8:
+            self.write(0x90, body[:2] + b"\x01")
+        elif head >> 4 == 3 and head & 6:
+            size = struct.unpack(">H", body[:2])[0]
+            self.write(0x40, body[2 + size:4 + size])
+        elif head >> 4 == 12:
+            self.write(0xd0, b"")
+
     def until(self, kind):
-        """Answers what a broker must answer, until a packet of this kind comes."""
+        """Answers, until a packet of this kind comes."""
         while True:
             head, body = self.read()
-            if head >> 4 == 8:
-                self.write(0x90, body[:2] + b"\x01")
-            elif head >> 4 == 3 and head & 6:
-                size = struct.unpack(">H", body[:2])[0]
-                self.write(0x40, body[2 + size:4 + size])
-            elif head >> 4 == 12:
-                self.write(0xd0, b"")
+            self.answer(head, body)
             if head >> 4 == kind:
                 return body
+
+    def rest(self, seconds):
+        """Answers for so long."""
+        end = time.monotonic() + seconds
+        while select.select([self.connection], [], [], max(0, end - time.monotonic()))[0]:
+            self.answer(*self.read())
 
 
 class OneClientBroker:
