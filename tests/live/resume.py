@@ -9,11 +9,13 @@ import random
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from tool import PATIENCE, rows
 
 PROGRAM = sys.argv.pop(1)
+BEGAN = time.monotonic()
 SEEDS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 2
 
 KINDS = {
@@ -35,6 +37,11 @@ def fit(words, lines):
     last = json.loads(done.stdout.splitlines()[-1])
     del last["seconds"]
     return json.dumps(last)
+
+
+def told(words):
+    """How far it is: forty seeds take minutes."""
+    print(f"{words}, {time.monotonic() - BEGAN:.0f} s", file=sys.stderr, flush=True)
 
 
 def stream(count, seed):
@@ -71,11 +78,13 @@ class Resume(unittest.TestCase):
             for seed in range(SEEDS):
                 with self.subTest(kind=kind, seed=seed):
                     self.check(3000, seed, words)
+            told(f"{kind}: {SEEDS} streams")
 
     def test_cuts_around_the_first_anchor_of_the_polish(self):
         for seed in range(max(1, SEEDS // 2)):
             with self.subTest(seed=seed):
                 self.check(130000, seed, [], 4)
+            told(f"130,000 rows: {seed + 1} of {max(1, SEEDS // 2)} streams")
 
     def test_cuts_inside_the_first_block(self):
         for seed in range(SEEDS):
