@@ -1,6 +1,7 @@
 """What the daemon carries: rows a second over MQTT with 64-row messages on one core, the share of processor time outside
-the broker, and the time from a message to its acknowledgement with and without re-solves, in turns. One JSON object a line.
-daemon.py MIXSTREAMD [SECONDS [TURNS]]"""
+the broker, and the time from a message to its acknowledgement with and without re-solves, on a disk and in memory. One JSON
+object a line.
+daemon.py MIXSTREAMD [SECONDS [SLICES]]"""
 
 import json
 import os
