@@ -3,9 +3,11 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 
+#include <atomic>
 #include <fstream>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "config/config.hpp"
 #include "daemon/disk.hpp"
@@ -24,12 +26,13 @@ constexpr const char* stream_folder = "/disk/pump";
 constexpr int rows_of_message = 50;
 constexpr int messages_before_fit = 40;
 
-StreamConfig stream_config() {
+StreamConfig stream_config(const std::string& more = "") {
   const TemporaryFolder folder;
   const std::string path = folder.path + "/mixstreamd.toml";
   std::ofstream(path)
       << "[mqtt]\n[[stream]]\nname = \"pump\"\ntopic = \"plant/pump\"\ncolumns = [\"t\", \"y\"]\n"
-         "features = \"1,t\"\nk = 2\nrefit_interval = 0\n";
+         "features = \"1,t\"\nk = 2\nrefit_interval = 0\n"
+      << more;
   const Outcome<Config> config = load_config(path);
   REQUIRE_MESSAGE(static_cast<bool>(config), (config ? "" : config.refusal().text));
   return config.value().streams.front();
@@ -54,8 +57,8 @@ bool take(Stream& stream, int number) {
   return stream.take({text, "plant/pump"});
 }
 
-std::unique_ptr<Stream> open_stream() {
-  auto opened = Stream::open(stream_config(), stream_folder);
+std::unique_ptr<Stream> open_stream(const std::string& more = "") {
+  auto opened = Stream::open(stream_config(more), stream_folder);
   REQUIRE_MESSAGE(static_cast<bool>(opened), (opened ? "" : opened.refusal().text));
   return std::move(opened).value();
 }
@@ -180,4 +183,30 @@ TEST_CASE("a second fit without a row between builds on the first, and both are 
   CHECK(counts_of(live).feedbacks == 2);
   CHECK(counts_of(live).feedbacks_refused == 0);
   CHECK(state_after_restart(std::move(stream)) == live);
+}
+
+TEST_CASE("a fit that rows make due waits until a message has taken the last one's feedback, or the keeper") {
+  disk.format();
+  const std::unique_ptr<Stream> stream = open_stream("refit_rows = 50\n");
+  int number = 0;
+  while (number < messages_before_fit) REQUIRE(take(*stream, number++));
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    std::atomic<bool> solved = false;
+    std::thread solver([&] {
+      stream->refit();
+      solved = true;
+    });
+    while (!solved) CHECK(take(*stream, number++));
+    solver.join();
+    const bool due = stream->refit_is_due();
+    const int calls = disk.calls;
+    stream->keep_feedback(std::chrono::seconds(0));
+    const bool waited = disk.calls != calls;  // else the last message came behind the fit's end
+    if (!waited || !stream->refit_is_due()) continue;
+    CHECK_FALSE(due);
+    REQUIRE(stream->request_refit());
+    CHECK(stream->refit_is_due());
+    return;
+  }
+  FAIL("no fit ended with rows that came meanwhile and its feedback still waiting");
 }

@@ -5,15 +5,19 @@
 #include <exception>
 #include <utility>
 
-#include "../urgency.hpp"
 #include "../log.hpp"
+#include "../urgency.hpp"
 #include "mixstream/report/json.hpp"
 #include "stream.hpp"
 
 namespace mixstream {
 
+/// Not while the last fit's feedback waits for a message, unless somebody asks: the next fit's would then
+/// have to store it first, with a sync for which that message would wait.
 bool Stream::refit_is_due() const {
-  if (refit_wanted_ || rows_say_due_) return row_count_ > 0;
+  if (refit_wanted_) return row_count_ > 0;
+  if (feedback_waits_) return false;
+  if (rows_say_due_) return row_count_ > 0;
   if (config_.refit.interval <= 0.0 || row_count_ == rows_at_refit_) return false;
   const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(last_refit_.load());
   return since >= std::chrono::duration<double>(config_.refit.interval);
@@ -59,14 +63,14 @@ void Stream::set_running(bool running) {
   fits_.running = running;
 }
 
-/// For the next message to take along. When no row came since the fit before, that one's feedback goes to the
-/// disk now: nobody is there to wait for it.
+/// For the next message to take along. When none came since the fit before, that one's feedback goes to the
+/// disk now.
 void Stream::leave_feedback(const FitFeedback& feedback, std::uint64_t rows_until_due) {
   Bytes bytes = feedback.encode();
   const std::lock_guard rows(rows_mutex_);
   if (!feedback_.empty()) store_feedback();
   if (!feedback_.empty()) return;  // this one builds on that one, which the disk refuses
-  feedback_ = std::move(bytes);
+  set_feedback(std::move(bytes));
   feedback_since_ = Clock::now();
   rows_say_due_ = row_count_ - rows_at_refit_ >= rows_until_due;
 }
@@ -80,9 +84,15 @@ void Stream::store_feedback() {
   ++record_count_;
   if (const Verdict verdict = fold_.take(record); !verdict)
     log(LogLevel::error, verdict.refusal().text, config_.name);
-  feedback_.clear();
+  set_feedback({});
   const std::lock_guard lock(view_mutex_);
   figures_.disk_trouble.clear();
+}
+
+/// Called with the rows' lock.
+void Stream::set_feedback(Bytes feedback) {
+  feedback_ = std::move(feedback);
+  feedback_waits_ = !feedback_.empty();
 }
 
 void Stream::keep_feedback(Clock::duration patience) {

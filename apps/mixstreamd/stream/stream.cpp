@@ -114,7 +114,7 @@ Outcome<std::uint64_t> Stream::keep(const Message& message) {
   if (!number) return number;
   if (const Verdict verdict = fold_.take(fed); !verdict)
     log(LogLevel::error, verdict.refusal().text, config_.name);
-  feedback_.clear();
+  set_feedback({});
   return number;
 }
 

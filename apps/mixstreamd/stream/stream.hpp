@@ -122,6 +122,7 @@ class Stream {
   void set_running(bool running);
   void leave_feedback(const FitFeedback& feedback, std::uint64_t rows_until_due);
   void store_feedback();
+  void set_feedback(Bytes feedback);
   void keep_fit(Report report, const Estimator& copy);
   void judge(const Report& report);
   void watch_rate(Clock::time_point now);
@@ -133,7 +134,8 @@ class Stream {
   mutable std::mutex rows_mutex_;  // the store's appends and the fold, in this order
   std::unique_ptr<Store> store_;
   Fold fold_;
-  Bytes feedback_;  // of the newest fit, waiting for the next message; empty: none
+  Bytes feedback_;                           // of the newest fit, waiting for the next message; empty: none
+  std::atomic<bool> feedback_waits_{false};  // the same, for who does not hold the lock
   Clock::time_point feedback_since_{};
   std::condition_variable given_up_;
   bool giving_up_ = false;
