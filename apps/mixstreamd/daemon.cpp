@@ -41,7 +41,7 @@ Daemon::Daemon(Config config) : config_(std::move(config)) {}
 Daemon::~Daemon() {
   web_.reset();
   end_sources();
-  end_workers(0ms);
+  end_workers();
 }
 
 Outcome<std::unique_ptr<Daemon>> Daemon::start(Config config) {
@@ -95,13 +95,9 @@ void Daemon::begin_workers() {
   keeper_ = std::make_unique<Ticker>(100ms, [this] { keep_due(); });
 }
 
-bool Daemon::end_workers(std::chrono::milliseconds patience) {
-  if (!solver_) return true;
-  const bool ended = solver_->stop(patience) && keeper_->stop(patience);
-  if (!ended && patience > 0ms) return false;
+void Daemon::end_workers() {
   solver_.reset();
   keeper_.reset();
-  return true;
 }
 
 Verdict Daemon::begin_sources() {
@@ -272,9 +268,11 @@ bool Daemon::stop() {
   if (mqtt_) publish(false);
   for (const std::shared_ptr<Stream>& stream : all()) stream->give_up();
   const bool sources_ended = end_sources();
-  const bool workers_ended = end_workers(4s);
+  const bool keeper_ended = !keeper_ || keeper_->stop(4s);
+  if (solver_ && !solver_->stop(1s))  // nothing is lost: it is made again from the same rows
+    log(LogLevel::info, "a solve is left unfinished");
   const bool saved = snapshot_all();
-  return sources_ended && workers_ended && saved;
+  return sources_ended && keeper_ended && saved;
 }
 
 bool Daemon::is_done() const {
@@ -323,7 +321,7 @@ Verdict Daemon::reload(Config config) {
 void Daemon::rest() {
   ready_ = false;
   end_sources();
-  end_workers(0ms);
+  end_workers();
 }
 
 Verdict Daemon::put_in_force(Config config, const Streams& kept) {

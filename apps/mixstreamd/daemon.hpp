@@ -63,7 +63,7 @@ class Daemon final : public DaemonView {
   Verdict begin_source(const std::shared_ptr<Stream>& stream);
   bool end_sources();
   void begin_workers();
-  bool end_workers(std::chrono::milliseconds patience);
+  void end_workers();
   bool snapshot_all();
   Streams all() const;
   void solve_due();

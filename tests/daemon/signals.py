@@ -264,8 +264,29 @@ def solves_when_the_stream_changes(program):
         check(fits("patient") == before["patient"], "who is told not to does not solve")
 
 
+def terminates_amid_a_solve(program):
+    """A solve that takes long (six laws in noise that has none) holds up neither the end nor what is saved."""
+    with place() as (folder, started):
+        port = free_port()
+        names = [f"c{i}" for i in range(12)]
+        stream = SOCKET.format(port=port, k=6, interval="1h").replace('"1,t"', f'"1,{",".join(names)}"')
+        daemon = Daemon(program, folder, stream.replace('["t", "y"]', json.dumps([*names, "y"])))
+        started.append(daemon)
+        daemon.start().wait_ready()
+        numbers = random.Random(4)
+        noise = "".join(",".join(f"{numbers.gauss(0, 1):.4f}" for _ in range(13)) + "\n" for _ in range(10000))
+        send(port, noise.encode())
+        wait_until(lambda: folded(daemon) == 10000, what="10000 rows")
+        daemon.process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: '"running":true' in daemon.stream("lines").replace(" ", ""), what="a solve")
+        began = time.monotonic()
+        check(daemon.terminate(20) == 0, "SIGTERM amid a solve: exit 0")
+        check(time.monotonic() - began < 10, "SIGTERM within 10 s")
+        check("all saved" in daemon.log(), "all saved")
+
+
 def main():
-    for test in (terminates_with_everything_saved, reloads, remembers, refuses, keeps_secrets, logs_as_json,
+    for test in (terminates_with_everything_saved, terminates_amid_a_solve, reloads, remembers, refuses, keeps_secrets, logs_as_json,
                  solves_when_the_stream_changes, speaks_to_the_manager):
         test(sys.argv[1])
         print("passed:", test.__name__, flush=True)
