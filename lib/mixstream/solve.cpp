@@ -222,7 +222,10 @@ class Solver {
     refinement.largest_tail_share = settings_.guard ? refinement.largest_tail_share : 0.0;
     refinement.refine.noise = settings_.noise;
     refinement.refine.seed = settings_.seed;
-    if (polish_ != nullptr) refinement.likely_bins = std::popcount(polish_->schedule().bins);
+    if (polish_ != nullptr) {
+      refinement.likely_bins = std::popcount(polish_->schedule().bins);
+      refinement.refine.seek_rivals = polish_->should_check(state_.row_count());
+    }
     const std::optional<Mixture> previous = previous_fit();
     Outcome<BinnedFit> fit = refine_with_bins(binned, settings_.component_count, starts, refinement,
                                               previous ? &*previous : nullptr);
@@ -315,21 +318,28 @@ class Solver {
     const DenseMatrix covariance = covariance_from(polished ? polished->information : fit.information);
     const MixtureErrors errors = raw_mixture_errors(mixture, fit.noise, covariance, layout_, tensor_.pilot());
     const bool parted = fit.accepted && polished && polish_ != nullptr && parts_from_moments(fit, mixture);
-    report().status = fit.accepted && !parted ? FitStatus::ok : FitStatus::poor_fit;
+    const bool doubted = fit.accepted && in_doubt(fit);
+    report().status = fit.accepted && !parted && !doubted ? FitStatus::ok : FitStatus::poor_fit;
     take(to_raw(mixture, layout_, tensor_.pilot()), &errors);
-    if (fit.accepted && lost_component()) report().status = FitStatus::lost_component;
-    report().words = parted ? parted_words(hausman_distance(fit, mixture))
+    if (fit.accepted && !doubted && lost_component()) report().status = FitStatus::lost_component;
+    report().words = parted    ? parted_words(hausman_distance(fit, mixture))
+                     : doubted ? doubted_words()
                      : report().status == FitStatus::lost_component ? lost_words()
                                                                     : verdict_words(fit, tail_suspected);
+  }
+
+  /// Whether other laws were met that the rows do not exclude: by this solve, or, where it did not look, by
+  /// the polish's last check.
+  bool in_doubt(const RefinedFit& fit) const {
+    return fit.rivals > 0 ||
+           (polish_ != nullptr && polish_->in_doubt() && !polish_->should_check(state_.row_count()));
   }
 
   /// The moments of all rows and the scores of all rows are two ways to the same laws, with optima of their
   /// own. Where the two ends differ by far more than their errors, one is wrong, whatever each says of
   /// itself. With y, y^2 and y^3 alone the noise is not Gaussian, and the scores may differ.
   static bool parts_from_moments(const RefinedFit& fit, const Mixture& polished) {
-    const double parameters = static_cast<double>(fit.information.rows);
-    const double limit = PolishDriverSettings{}.distance_limit * (1.0 + 3.0 / parameters);
-    const bool far = !(hausman_distance(fit, polished) < limit);
+    const bool far = !(hausman_distance(fit, polished) < hausman_limit(fit.information.rows));
     return (far && !fit.conditions.starts_with("q<=3")) || moments_reject(fit, polished);
   }
 

@@ -49,6 +49,12 @@ std::string lost_words() {
   return "the moments agree with the fit, but one component is not there: try a smaller k.";
 }
 
+std::string doubted_words() {
+  return "do not trust these laws yet: other starts met different ones that explain the moments and the "
+         "sample "
+         "of rows as well. More rows decide, or a larger --sample.";
+}
+
 std::string parted_words(double distance) {
   return fmt::format(
       "do not trust these laws: the moments and the scores of the rows lead to different ones ({:.1f} times "

@@ -13,6 +13,9 @@ std::string verdict_words(const RefinedFit& fit, bool tail_suspected);
 /// The fit is accepted, but a component's weight is not above its own error.
 std::string lost_words();
 
+/// The fit is accepted, but so are other laws.
+std::string doubted_words();
+
 /// Moments and scores parted; `distance`: hausman_distance of the two.
 std::string parted_words(double distance);
 

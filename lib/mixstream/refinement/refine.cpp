@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/likelihood_gain.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
+#include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/judge.hpp"
 #include "mixstream/refinement/sample_prior.hpp"
 #include "mixstream/refinement/starts.hpp"
@@ -22,7 +24,11 @@ constexpr double settled_previous = 3.0;    // standard errors from the previous
 constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
 constexpr double hopeless_distance = 20.0;  // times the best J so far
 constexpr std::size_t many_laws = 4;        // from here on an accepted fit must be met again
-constexpr double near_distance = 10.0;      // between the J of optima that the rows hardly tell apart
+// Were the rival right, J would exceed the fit's by so much, or its likelihood fall below by so much of its
+// standard error, in fewer than one stream in a million, or in a thousand.
+constexpr double near_distance = 25.0;
+constexpr double near_deviations = 3.0;
+constexpr double hopeless_deviations = 6.0;  // after few iterations of EM
 
 RowTable every(const RowTable& rows, std::size_t stride) {
   RowTable thin{rows.feature_count, {}, {}, {}};
@@ -83,23 +89,33 @@ class Search {
     if (accepted()) refine_from(Mixture(best_->mixture), highest_response_power, 3);
   }
 
-  /// Whether EM on the sample comes back to the accepted fit from another start. With many laws the sample
-  /// has many optima; one that is met only once says nothing of those never met.
-  void confirm(Random& random) {
+  /// Looks around an accepted fit by EM on the sample from other starts. With many laws the sample has many
+  /// optima: one that is met only once says nothing of those never met, so EM must come back to it, unless it
+  /// is `known` from before. And optima that the sample does not exclude are refined: the moments of all rows
+  /// may find them as good.
+  void look_around(bool known) {
+    Random random(settings_.seed + tensor_.row_count);
     EmFit optimum = warm(best_->mixture);
-    bool found_again = false;
-    for (int i = 0; i < settings_.confirming_starts && !found_again; ++i) {
+    bool met = known;
+    for (int i = 0; i < settings_.confirming_starts && (!met || i < settings_.rival_starts); ++i) {
       Mixture start = random_starts(tensor_, best_->mixture.component_count(), 1, random).front();
       if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
-      const EmFit other = warm(start);
+      const EmFit other = climbed(start, optimum);
       judge_.saw(other.mean_log_likelihood);
-      found_again = same_optimum(other.mixture, optimum.mixture, second_moment_);
-      if (found_again || other.mean_log_likelihood <= optimum.mean_log_likelihood) continue;
-      refine_from(other.mixture, highest_response_power, 3);
-      optimum = warm(best_->mixture);
+      if (same_optimum(other.mixture, optimum.mixture, second_moment_)) {
+        met = true;
+      } else if (is_near(other, optimum) && !is_known(other.mixture, around_)) {
+        around_.push_back(other.mixture);
+        const double distance = best_->distance;
+        refine_from(other.mixture, highest_response_power, 3);
+        if (best_->distance == distance) continue;
+        optimum = warm(best_->mixture);
+        met = false;
+      }
     }
     judge_.judge(*best_);
-    best_->complaints.search = !found_again;
+    best_->rivals = count_rivals();
+    best_->complaints.search = !met && !(known && best_->rivals > 0);  // a rival of the known one is a doubt
     best_->accepted = !best_->complaints.any();
   }
 
@@ -113,6 +129,32 @@ class Search {
   EmFit warm(const Mixture& start) {
     const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
     return fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations));
+  }
+
+  /// The same for one of many starts: given up while it is far below an optimum.
+  EmFit climbed(const Mixture& start, const EmFit& optimum) {
+    const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
+    const EmFit begun = fit_em(rows_, rough.mixture, em_settings(few_iterations));
+    const LikelihoodGain gain = likelihood_gain(optimum.mixture, begun.mixture, sample_);
+    if (gain.deviations() > hopeless_deviations) return begun;
+    return fit_em(rows_, begun.mixture, em_settings(settings_.warm_iterations));
+  }
+
+  bool is_near(const EmFit& other, const EmFit& optimum) const {
+    return likelihood_gain(optimum.mixture, other.mixture, sample_).deviations() < near_deviations;
+  }
+
+  /// Accepted fits that lie apart from the best beyond its errors, at nearly its J.
+  int count_rivals() {
+    const auto excess = [](const RefinedFit& fit) { return fit.distance - static_cast<double>(fit.dof); };
+    int count = 0;
+    for (RefinedFit& fit : accepted_) {
+      if (excess(fit) > excess(*best_) + near_distance) continue;
+      if (!(hausman_distance(*best_, fit.mixture) > hausman_limit(parameters_))) continue;
+      judge_.judge(fit);  // likelier optima may have been met since
+      count += fit.accepted;
+    }
+    return count;
   }
 
   std::size_t thin_stride(std::size_t rows) const {
@@ -186,11 +228,8 @@ class Search {
     judge_.judge(fit);
     last_complaints_ = fit.complaints;
     fit.starts_tried = tried_;
-    if (!best_ || beats(fit, *best_)) std::swap(fit, best_ ? *best_ : best_.emplace());
-    if (fit.accepted && fit.dof == best_->dof && fit.distance < best_->distance + near_distance &&
-        !same_optimum(fit.mixture, best_->mixture, second_moment_)) {
-      best_->rivals = fit.rivals + 1;
-    }
+    if (fit.accepted) accepted_.push_back(fit);
+    if (!best_ || beats(fit, *best_)) best_ = std::move(fit);
   }
 
   /// Accepted before rejected; all conditions before some; then, of accepted fits, the lesser J, which all
@@ -213,6 +252,8 @@ class Search {
   std::optional<RowBlocks> thin_rows_;
   std::vector<Mixture> seen_;        // optima of EM on all rows of the sample
   std::vector<Mixture> rough_seen_;  // and on few
+  std::vector<Mixture> around_;      // those near an accepted fit
+  std::vector<RefinedFit> accepted_;
   std::optional<RefinedFit> best_;
   Complaints last_complaints_;
   int tried_ = 0;
@@ -265,7 +306,8 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
     if (settings.fall_back) search.try_fall_back();
     starts = {};
   }
-  if (search.accepted() && !from_previous && component_count >= many_laws) search.confirm(random);
+  if (search.accepted() && component_count >= many_laws && (!from_previous || settings.seek_rivals))
+    search.look_around(from_previous);
   if (!search.best()) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
   return *search.best();
 }
