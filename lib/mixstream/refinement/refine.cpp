@@ -95,27 +95,19 @@ class Search {
   /// may find them as good.
   void look_around(bool known) {
     Random random(settings_.seed + tensor_.row_count);
-    EmFit optimum = warm(best_->mixture);
-    bool met = known;
-    for (int i = 0; i < settings_.confirming_starts && (!met || i < settings_.rival_starts); ++i) {
-      Mixture start = random_starts(tensor_, best_->mixture.component_count(), 1, random).front();
-      if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
-      const EmFit other = climbed(start, optimum);
-      judge_.saw(other.mean_log_likelihood);
-      if (same_optimum(other.mixture, optimum.mixture, second_moment_)) {
-        met = true;
-      } else if (is_near(other, optimum) && !is_known(other.mixture, around_)) {
-        around_.push_back(other.mixture);
-        const double distance = best_->distance;
-        refine_from(other.mixture, highest_response_power, 3);
-        if (best_->distance == distance) continue;
-        optimum = warm(best_->mixture);
-        met = false;
-      }
-    }
+    const int before = tried_;
+    EmFit optimum = settled(best_->mixture);
+    const auto met = [&] {
+      const int needed = best_->starts_tried > before ? 2 : known ? 0 : 1;  // its own start is no other
+      return times_met(optimum) >= needed;
+    };
+    for (int i = 0; i < settings_.rival_starts; ++i) try_around(random, optimum);
+    prefer_likelier(optimum);
+    for (int i = settings_.rival_starts; i < settings_.confirming_starts && !met(); ++i)
+      try_around(random, optimum);
     judge_.judge(*best_);
-    best_->rivals = count_rivals();
-    best_->complaints.search = !met && !(known && best_->rivals > 0);  // a rival of the known one is a doubt
+    best_->rivals = count_rivals(optimum);
+    best_->complaints.search = !met() && !(known && best_->rivals > 0);  // a rival of the known one: a doubt
     best_->accepted = !best_->complaints.any();
   }
 
@@ -126,33 +118,70 @@ class Search {
     return *thin_rows_;
   }
 
-  EmFit warm(const Mixture& start) {
-    const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
-    return fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations));
-  }
+  EmFit settled(const Mixture& start) { return fit_em(rows_, start, em_settings(settings_.warm_iterations)); }
 
   /// The same for one of many starts: given up while it is far below an optimum.
   EmFit climbed(const Mixture& start, const EmFit& optimum) {
     const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
     const EmFit begun = fit_em(rows_, rough.mixture, em_settings(few_iterations));
-    const LikelihoodGain gain = likelihood_gain(optimum.mixture, begun.mixture, sample_);
-    if (gain.deviations() > hopeless_deviations) return begun;
-    return fit_em(rows_, begun.mixture, em_settings(settings_.warm_iterations));
+    return deviations_below(begun, optimum) > hopeless_deviations ? begun : settled(begun.mixture);
   }
 
-  bool is_near(const EmFit& other, const EmFit& optimum) const {
-    return likelihood_gain(optimum.mixture, other.mixture, sample_).deviations() < near_deviations;
+  double deviations_below(const EmFit& other, const EmFit& optimum) const {
+    return likelihood_gain(optimum.mixture, other.mixture, sample_).deviations();
   }
 
-  /// Accepted fits that lie apart from the best beyond its errors, at nearly its J.
-  int count_rivals() {
+  /// EM from a random start, and refinement from where it ends, if the sample finds that as good.
+  void try_around(Random& random, EmFit& optimum) {
+    Mixture start = random_starts(tensor_, best_->mixture.component_count(), 1, random).front();
+    if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
+    const EmFit other = climbed(start, optimum);
+    judge_.saw(other.mean_log_likelihood);
+    const bool seen = is_known(other.mixture, around_);
+    around_.push_back(other.mixture);
+    if (seen || same_optimum(other.mixture, optimum.mixture, second_moment_) ||
+        deviations_below(other, optimum) > near_deviations)
+      return;
+    const double distance = best_->distance;
+    refine_from(other.mixture, highest_response_power, 3);
+    if (best_->distance != distance) optimum = settled(best_->mixture);
+  }
+
+  std::ptrdiff_t times_met(const EmFit& optimum) const {
+    return std::ranges::count_if(
+        around_, [&](const Mixture& end) { return same_optimum(end, optimum.mixture, second_moment_); });
+  }
+
+  /// Accepted fits whose J is nearly the least.
+  std::vector<RefinedFit> near_in_distance() const {
     const auto excess = [](const RefinedFit& fit) { return fit.distance - static_cast<double>(fit.dof); };
+    double least = excess(*best_);
+    for (const RefinedFit& fit : accepted_) least = std::min(least, excess(fit));
+    std::vector<RefinedFit> near = accepted_;
+    std::erase_if(near, [&](const RefinedFit& fit) { return excess(fit) > least + near_distance; });
+    return near;
+  }
+
+  /// Where J hardly decides, the sample does.
+  void prefer_likelier(EmFit& optimum) {
+    for (RefinedFit& fit : near_in_distance()) {
+      const EmFit other = settled(fit.mixture);
+      if (!(deviations_below(other, optimum) < -near_deviations)) continue;
+      best_ = std::move(fit);
+      optimum = other;
+    }
+  }
+
+  /// Accepted fits that lie apart from the best beyond its errors, and that neither J nor the sample
+  /// excludes.
+  int count_rivals(const EmFit& optimum) {
     int count = 0;
-    for (RefinedFit& fit : accepted_) {
-      if (excess(fit) > excess(*best_) + near_distance) continue;
+    for (RefinedFit& fit : near_in_distance()) {
       if (!(hausman_distance(*best_, fit.mixture) > hausman_limit(parameters_))) continue;
       judge_.judge(fit);  // likelier optima may have been met since
-      count += fit.accepted;
+      const EmFit other = settled(fit.mixture);
+      count += fit.accepted && !same_optimum(other.mixture, optimum.mixture, second_moment_) &&
+               deviations_below(other, optimum) < near_deviations;
     }
     return count;
   }
@@ -228,7 +257,10 @@ class Search {
     judge_.judge(fit);
     last_complaints_ = fit.complaints;
     fit.starts_tried = tried_;
-    if (fit.accepted) accepted_.push_back(fit);
+    const auto same = [&](const RefinedFit& other) {
+      return same_optimum(fit.mixture, other.mixture, second_moment_);
+    };
+    if (fit.accepted && std::ranges::none_of(accepted_, same)) accepted_.push_back(fit);
     if (!best_ || beats(fit, *best_)) best_ = std::move(fit);
   }
 
@@ -252,7 +284,7 @@ class Search {
   std::optional<RowBlocks> thin_rows_;
   std::vector<Mixture> seen_;        // optima of EM on all rows of the sample
   std::vector<Mixture> rough_seen_;  // and on few
-  std::vector<Mixture> around_;      // those near an accepted fit
+  std::vector<Mixture> around_;      // where EM ended while looking around, one for each start
   std::vector<RefinedFit> accepted_;
   std::optional<RefinedFit> best_;
   Complaints last_complaints_;
