@@ -23,7 +23,6 @@ constexpr int few_iterations = 10;
 constexpr double settled_previous = 3.0;    // standard errors from the previous fit: its weights still serve
 constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
 constexpr double hopeless_distance = 20.0;  // times the best J so far
-constexpr std::size_t many_laws = 4;        // from here on an accepted fit must be met again
 // Were the rival right, J would exceed the fit's by so much, or its likelihood fall below by so much of its
 // standard error, in fewer than one stream in a million, or in a thousand.
 constexpr double near_distance = 25.0;
@@ -101,7 +100,8 @@ class Search {
       const int needed = best_->starts_tried > before ? 2 : known ? 0 : 1;  // its own start is no other
       return times_met(optimum) >= needed;
     };
-    for (int i = 0; i < settings_.rival_starts; ++i) try_around(random, optimum);
+    const auto enough = [&] { return refined_around_ == settings_.rival_refinements && met(); };
+    for (int i = 0; i < settings_.rival_starts && !enough(); ++i) try_around(random, optimum);
     prefer_likelier(optimum);
     for (int i = settings_.rival_starts; i < settings_.confirming_starts && !met(); ++i)
       try_around(random, optimum);
@@ -131,7 +131,8 @@ class Search {
     return likelihood_gain(optimum.mixture, other.mixture, sample_).deviations();
   }
 
-  /// EM from a random start, and refinement from where it ends, if the sample finds that as good.
+  /// EM from a random start, and refinement from where it ends unless that is known or hopeless: EM is slow
+  /// where optima are many, and the moments of all rows may lead from there to one as good.
   void try_around(Random& random, EmFit& optimum) {
     Mixture start = random_starts(tensor_, best_->mixture.component_count(), 1, random).front();
     if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
@@ -139,9 +140,11 @@ class Search {
     judge_.saw(other.mean_log_likelihood);
     const bool seen = is_known(other.mixture, around_);
     around_.push_back(other.mixture);
-    if (seen || same_optimum(other.mixture, optimum.mixture, second_moment_) ||
-        deviations_below(other, optimum) > near_deviations)
+    if (seen || refined_around_ == settings_.rival_refinements ||
+        same_optimum(other.mixture, optimum.mixture, second_moment_) ||
+        deviations_below(other, optimum) > 2.0 * hopeless_deviations)
       return;
+    ++refined_around_;
     const double distance = best_->distance;
     refine_from(other.mixture, highest_response_power, 3);
     if (best_->distance != distance) optimum = settled(best_->mixture);
@@ -289,6 +292,7 @@ class Search {
   std::optional<RefinedFit> best_;
   Complaints last_complaints_;
   int tried_ = 0;
+  int refined_around_ = 0;
 };
 
 Verdict check_input(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count) {

@@ -33,6 +33,9 @@ struct Complaints {
   std::string text() const;  ///< "J, standard errors"; empty when there are none
 };
 
+/// From so many laws on the sample has many optima: an accepted fit must be met again, and have no rival.
+inline constexpr std::size_t many_laws = 4;
+
 struct RefinedFit {
   Mixture mixture;
   NoiseModel noise = NoiseModel::shared;
@@ -66,6 +69,7 @@ struct RefineSettings {
   int warm_iterations = 100;                  ///< of EM on the sample, for every start
   int confirming_starts = 24;                 ///< at most, from four laws on, to come back to an accepted fit
   int rival_starts = 12;                      ///< at least, from four laws on, to meet its rivals
+  int rival_refinements = 6;                  ///< at most, from where they end
   bool seek_rivals = false;                   ///< of a fit accepted straight from the previous one too
   std::size_t warm_rows = 1250;               ///< rows of the sample that EM begins with
   std::size_t largest_condition_count = 750;  ///< poorer sets of conditions are chosen where d is large
