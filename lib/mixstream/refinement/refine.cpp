@@ -95,10 +95,11 @@ class Search {
   void look_around(bool known) {
     Random random(settings_.seed + tensor_.row_count);
     const int before = tried_;
-    EmFit optimum = settled(best_->mixture);
+    const Mixture first = best_->mixture;
+    EmFit optimum = settled(first);
     const auto met = [&] {
-      const int needed = best_->starts_tried > before ? 2 : known ? 0 : 1;  // its own start is no other
-      return times_met(optimum) >= needed;
+      const int needed = !lies_apart(first) ? (known ? 0 : 1) : best_->starts_tried > before ? 2 : 1;
+      return times_met(optimum) >= needed;  // another start than its own
     };
     const auto enough = [&] { return refined_around_ == settings_.rival_refinements && met(); };
     for (int i = 0; i < settings_.rival_starts && !enough(); ++i) try_around(random, optimum);
@@ -150,6 +151,11 @@ class Search {
     if (best_->distance != distance) optimum = settled(best_->mixture);
   }
 
+  /// From the best fit, beyond its errors.
+  bool lies_apart(const Mixture& mixture) const {
+    return hausman_distance(*best_, mixture) > hausman_limit(parameters_);
+  }
+
   std::ptrdiff_t times_met(const EmFit& optimum) const {
     return std::ranges::count_if(
         around_, [&](const Mixture& end) { return same_optimum(end, optimum.mixture, second_moment_); });
@@ -180,7 +186,7 @@ class Search {
   int count_rivals(const EmFit& optimum) {
     int count = 0;
     for (RefinedFit& fit : near_in_distance()) {
-      if (!(hausman_distance(*best_, fit.mixture) > hausman_limit(parameters_))) continue;
+      if (!lies_apart(fit.mixture)) continue;
       judge_.judge(fit);  // likelier optima may have been met since
       const EmFit other = settled(fit.mixture);
       count += fit.accepted && !same_optimum(other.mixture, optimum.mixture, second_moment_) &&
