@@ -8,15 +8,7 @@
 namespace mixstream {
 namespace {
 
-// Two numbers at a time, by the compilers' vector extension: every 64-bit processor has that much.
-typedef double Pair __attribute__((vector_size(16)));
 typedef long long PairMask __attribute__((vector_size(16)));
-
-Pair pair_at(const double* from) noexcept {
-  Pair pair;
-  std::memcpy(&pair, from, sizeof pair);
-  return pair;
-}
 
 /// Variables on their way from a row into a block, and whether all of them belong into bin 0: one comparison
 /// each is check and bin in one, for NaN fails it too.
