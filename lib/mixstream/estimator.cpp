@@ -61,8 +61,7 @@ bool Estimator::polishes() const noexcept {
 }
 
 RowVerdict Estimator::absorb(const Row& row) noexcept {
-  if (!polish_ || polish_->polish() == nullptr) return state_.absorb(row);
-  return absorb_and_polish(row);
+  return polish_is_under_way() ? absorb_and_polish(row) : state_.absorb(row);
 }
 
 RowVerdict Estimator::absorb_and_polish(const Row& row) noexcept {

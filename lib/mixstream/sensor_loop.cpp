@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/moments/absorb.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {
@@ -172,7 +173,9 @@ SensorLoop::~SensorLoop() = default;
 
 RowVerdict SensorLoop::absorb(const Row& row) noexcept {
   Core& core = *core_;
-  const RowVerdict verdict = core.front.absorb(row);
+  Estimator& front = core.front;
+  const RowVerdict verdict =
+      front.polish_is_under_way() ? front.absorb_and_polish(row) : front.state_.absorb_inline(row);
   if (verdict == RowVerdict::accepted) core.latest_time = row.time;
   if (!core.may_go_on()) core.exchange_rows();
   return verdict;

@@ -57,6 +57,8 @@ class MomentState {
   /// row on average; at most one block of rows is folded in, but the whole first block once, and four when a
   /// pane closes.
   RowVerdict absorb(const Row& row) noexcept;
+  /// The same, compiled into its caller, who includes moments/absorb.hpp.
+  RowVerdict absorb_inline(const Row& row) noexcept;
 
   /// Rows that follow come from this source, beginning at this position; the sample depends on nothing else.
   /// States that will be merged should have different sources.
