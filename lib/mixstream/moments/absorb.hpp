@@ -39,15 +39,21 @@ struct BulkRow {
     z[variable++] = *place = scaled;
     place += stride;
   }
-  bool all_inside() const noexcept { return (inside[0] & inside[1]) != 0; }
+  bool all_inside() const noexcept {
+#if defined(__SSE2__)
+    return __builtin_ia32_movmskpd(Pair(inside)) == 0b11;
+#else
+    return (inside[0] & inside[1]) != 0;
+#endif
+  }
 };
 
-/// Writes a sound row of bin 0 behind the pending ones, without counting it. False for any other row, and
-/// nothing has changed.
+/// Writes a sound row of bin 0 and weight 1 behind the pending ones, without counting it. False for any other
+/// row, and nothing has changed.
 inline bool MomentState::write_into_bulk(const Row& row) noexcept {
   const std::size_t d = row.features.size();
-  if (d != first_block_.rows.feature_count || !(std::abs(row.time) <= largest_magnitude)) return false;
-  if (row.weight != 1.0 && !(row.weight >= smallest_weight && row.weight <= largest_weight)) return false;
+  if (d != first_block_.rows.feature_count || row.weight != 1.0) return false;
+  if (!(std::abs(row.time) <= largest_magnitude)) return false;
   RowBlock& pending = panes_[0].bins[0].pending;
   const std::size_t stride = column_stride(pending.capacity());
   BulkRow taken{pilot_.shift.data(), inverse_scale_.data(), variables_.data(), pending.next_row() + stride,
@@ -71,12 +77,12 @@ inline RowVerdict MomentState::absorb_inline(const Row& row) noexcept {
   if (!bulk_is_open_ || !write_into_bulk(row)) return judge_and_file(row, hash);
   Pane& pane = panes_[0];
   BinMoments& bulk = pane.bins[0];
-  bulk.pending.count_next_row(row.weight);
-  bulk.count(row.weight);
+  bulk.pending.count_next_row(1.0);
+  bulk.count(1.0);
   last_bin_ = 0;
   ++filed_;
   ++verdicts_[0];
-  if (bulk.pending.full() || pane.reservoir.wants(hash, row.weight)) end_bulk_row(row, hash);
+  if (bulk.pending.full() || pane.reservoir.wants(hash, 1.0)) end_bulk_row(row, hash);
   return RowVerdict::accepted;
 }
 
