@@ -174,8 +174,8 @@ SensorLoop::~SensorLoop() = default;
 RowVerdict SensorLoop::absorb(const Row& row) noexcept {
   Core& core = *core_;
   Estimator& front = core.front;
-  const RowVerdict verdict =
-      front.polish_is_under_way() ? front.absorb_and_polish(row) : front.state_.absorb_inline(row);
+  const RowVerdict verdict = front.polish_is_under_way() ? front.absorb_and_polish(row)
+                                                         : front.state_.absorb_inline<LastRow::lost>(row);
   if (verdict == RowVerdict::accepted) core.latest_time = row.time;
   if (!core.may_go_on()) core.exchange_rows();
   return verdict;

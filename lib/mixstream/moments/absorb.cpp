@@ -7,7 +7,7 @@
 namespace mixstream {
 
 RowVerdict MomentState::absorb(const Row& row) noexcept {
-  return absorb_inline(row);
+  return absorb_inline<LastRow::kept>(row);
 }
 
 /// Folds in a full block, and offers the row to the sample.

@@ -17,7 +17,7 @@ typedef long long PairMask __attribute__((vector_size(16)));
 struct BulkRow {
   const double* shift;
   const double* inverse_scale;
-  double* z;      ///< where they stand one after the other
+  double* z;      ///< where they are kept one after the other; null: nowhere
   double* place;  ///< where the next one stands in the block; the one after it `stride` further on
   std::size_t stride;
   std::size_t variable = 1;  ///< the next one
@@ -27,7 +27,7 @@ struct BulkRow {
     constexpr Pair limit{bin_limits[0] * bin_limits[0], bin_limits[0] * bin_limits[0]};
     const Pair scaled = (values - pair_at(shift + variable)) * pair_at(inverse_scale + variable);
     inside &= scaled * scaled <= limit;
-    std::memcpy(z + variable, &scaled, sizeof scaled);
+    if (z != nullptr) std::memcpy(z + variable, &scaled, sizeof scaled);
     place[0] = scaled[0];
     place[stride] = scaled[1];
     place += 2 * stride;
@@ -36,8 +36,10 @@ struct BulkRow {
   void take(double value) noexcept {
     const double scaled = (value - shift[variable]) * inverse_scale[variable];
     if (!(std::abs(scaled) <= bin_limits[0])) inside = PairMask{};
-    z[variable++] = *place = scaled;
+    if (z != nullptr) z[variable] = scaled;
+    *place = scaled;
     place += stride;
+    ++variable;
   }
   bool all_inside() const noexcept {
 #if defined(__SSE2__)
@@ -50,14 +52,18 @@ struct BulkRow {
 
 /// Writes a sound row of bin 0 and weight 1 behind the pending ones, without counting it. False for any other
 /// row, and nothing has changed.
+template <LastRow last>
 inline bool MomentState::write_into_bulk(const Row& row) noexcept {
   const std::size_t d = row.features.size();
   if (d != first_block_.rows.feature_count || row.weight != 1.0) return false;
   if (!(std::abs(row.time) <= largest_magnitude)) return false;
   RowBlock& pending = panes_[0].bins[0].pending;
   const std::size_t stride = column_stride(pending.capacity());
-  BulkRow taken{pilot_.shift.data(), inverse_scale_.data(), variables_.data(), pending.next_row() + stride,
-                stride};
+  BulkRow taken{.shift = pilot_.shift.data(),
+                .inverse_scale = inverse_scale_.data(),
+                .z = last == LastRow::kept ? variables_.data() : nullptr,
+                .place = pending.next_row() + stride,
+                .stride = stride};
   const double* x = row.features.data();
   if (const std::size_t before = features_before_constant_; before < d) {
     while (taken.variable <= before) taken.take(*x++);
@@ -72,9 +78,10 @@ inline bool MomentState::write_into_bulk(const Row& row) noexcept {
   return taken.all_inside();
 }
 
+template <LastRow last>
 inline RowVerdict MomentState::absorb_inline(const Row& row) noexcept {
   const std::uint64_t hash = row_hash(source_hash_, position_++);
-  if (!bulk_is_open_ || !write_into_bulk(row)) return judge_and_file(row, hash);
+  if (!bulk_is_open_ || !write_into_bulk<last>(row)) return judge_and_file(row, hash);
   Pane& pane = panes_[0];
   BinMoments& bulk = pane.bins[0];
   bulk.pending.count_next_row(1.0);
