@@ -31,10 +31,10 @@ struct Latency {
   double average = 0.0, p99 = 0.0, p999 = 0.0, worst = 0.0;
 };
 
-/// Processor time of a row: the median over stretches of 1000 rows.
+/// Processor time of a row: the median over stretches of 10,000 rows.
 template <class Take>
 double average_of(const LoopRows& rows, Take take, int passes) {
-  constexpr std::size_t stretch = 1000;
+  constexpr std::size_t stretch = 10000;
   std::vector<double> averages;
   for (int pass = -1; pass < passes; ++pass) {
     for (std::size_t i = 0; i < rows.size(); i += stretch) {

@@ -75,8 +75,8 @@ void Reservoir::scale_weights(double factor) noexcept {
   }
   std::ranges::make_heap(entries_.begin(), held_end(), smaller);
   while (held_ > 0 && !(entries_.front().key <= largest_key)) drop_largest();
-  limit_ /= factor;
-  if (!(limit_ <= largest_key)) limit_ = no_limit;  // the rows that set it are gone
+  const double limit = limit_ / factor;
+  set_limit(limit <= largest_key ? limit : no_limit);  // beyond, the rows that set it are gone
 }
 
 void Reservoir::merge(const Reservoir& other, double factor) noexcept {
