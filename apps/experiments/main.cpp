@@ -61,7 +61,7 @@ void add_options(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--only", options.only,
                  "Rows whose label holds this, such as \"(2,6,5)\" of a table, \"(1,5,3) 100000 rows\" of "
-                 "learning curves");
+                 "learning curves, \"500000 rows\" of rivals");
 }
 
 Json run(const Options& options) {
