@@ -126,7 +126,7 @@ void time_single_rows(const char* name, int variables, std::size_t count, Absorb
 
 /// One row at a time: the kernel alone, and the whole state (checks, pilot, bins, counts and sample too).
 void time_single_rows(int variables) {
-  constexpr std::size_t count = 256 * 12;  // they stay in the cache, as a row does that was just read
+  constexpr std::size_t count = 3072;  // they stay in the cache, as a row does that was just read
   const Rows rows = random_rows(variables, count);
   KernelMoments kernel(variables);
   time_single_rows("one row: append, flush when full", variables, count,

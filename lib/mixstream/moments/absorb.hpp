@@ -10,7 +10,7 @@
 
 namespace mixstream {
 
-typedef long long PairMask __attribute__((vector_size(16)));
+using PairMask [[gnu::vector_size(16)]] = long long;
 
 /// Variables on their way from a row into a block, and whether all of them belong into bin 0: one comparison
 /// each is check and bin in one, for NaN fails it too.

@@ -28,7 +28,7 @@ constexpr int fewest_variables_of_panels = 12;
 /// weights the columns once more (variants/variant.cpp).
 std::size_t workspace_doubles(const Packing& packing, std::size_t stride) {
   const std::size_t columns = packing.right_count(0);  // N(m, 3)
-  return (2 * columns + 2) * stride + 4 * 8 * columns + variants::panel_doubles;
+  return (2 * columns + 2) * stride + std::size_t{32} * columns + variants::panel_doubles;
 }
 
 /// The table in lexicographic order: (i, j, k) = (0, i, j) times (0, 0, k). The pairs (0, i, j) lead the

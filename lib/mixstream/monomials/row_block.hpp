@@ -19,7 +19,7 @@ constexpr std::size_t column_stride(std::size_t rows) noexcept {
 }
 
 /// Two numbers at a time, by the compilers' vector extension: every 64-bit processor has that much.
-typedef double Pair __attribute__((vector_size(16)));
+using Pair [[gnu::vector_size(16)]] = double;
 
 inline Pair pair_at(const double* from) noexcept {
   Pair pair;

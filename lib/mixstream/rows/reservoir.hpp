@@ -108,6 +108,7 @@ class Reservoir {
   static double exponential(std::uint64_t hash) noexcept { return -std::log1p(-unit(hash)); }  // E
   void insert(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept;
   void push(Entry entry, std::span<const double> features, double response) noexcept;
+  void replace_largest(const Entry& entry) noexcept;
   void drop_largest() noexcept;
   double threshold() const noexcept { return entries_.front().key; }  // tau, once R + 1 rows are held
   std::vector<std::size_t> order() const;

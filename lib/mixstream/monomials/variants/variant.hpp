@@ -51,7 +51,7 @@ struct Totals {
 };
 
 /// Doubles of a panel, see panels.hpp: most of a usual first-level cache.
-inline constexpr std::size_t panel_doubles = 3 * 1024;
+inline constexpr std::size_t panel_doubles = std::size_t{3} * 1024;
 
 using Accumulate = void (*)(const Plan&, const Block&, double* workspace, Totals) noexcept;
 
