@@ -92,9 +92,13 @@ int main(int count, char** words) {
   const std::uint64_t first_seed = std::stoul(word(4, "76000"));
   std::vector<PaperRow> all = first_table();
   std::ranges::copy(second_table(), std::back_inserter(all));
+  for (const bool cut : {false, true}) {
+    const Setting setting = learning_setting(cut);
+    all.push_back({setting.name, setting, {}, {}, {}, "learning curves"});
+  }
   const auto row = std::ranges::find(all, label, &PaperRow::label);
   if (row == all.end()) {
-    fmt::print(stderr, "there is no row {} in the paper's tables\n", label);
+    fmt::print(stderr, "there is no row {} in the paper's tables or curves\n", label);
     return 2;
   }
   Counts along, at_end;
