@@ -122,6 +122,7 @@ Json run_learning_curve(Context& context) {
     const Setting setting = learning_setting(cut);
     for (const std::size_t rows : {1000, 3000, 10000, 30000, 100000, 300000, 1000000, 10000000}) {
       if (context.quick && rows > 6000) continue;
+      if (!wanted(context, fmt::format("{} {} rows", setting.name, rows))) continue;
       const std::vector<InstancePlan> plans =
           instances_of(context, setting, rows > 1000000 ? 2 : 10, rows, 10);
       const Json summary = summary_of(finished(context, plans));

@@ -59,7 +59,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "Of the first instance; the others follow")->capture_default_str();
   app.add_option("--instances", options.instances, "Instances a setting; 0: as the paper")
       ->capture_default_str();
-  app.add_option("--only", options.only, "Rows of a table whose label holds this, such as \"(2,6,5)\"");
+  app.add_option("--only", options.only,
+                 "Rows whose label holds this, such as \"(2,6,5)\" of a table, \"(1,5,3) 100000 rows\" of "
+                 "learning curves, \"500000 rows\" of rivals");
 }
 
 Json run(const Options& options) {

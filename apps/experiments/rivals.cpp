@@ -258,6 +258,7 @@ Json run_rivals(Context& context) {
   std::vector<std::vector<std::string>> lines;
   for (const std::size_t rows : {10000, 100000, 500000, 1000000, 10000000}) {
     if (context.quick && rows > 10000) continue;
+    if (!wanted(context, fmt::format("{} rows", rows))) continue;
     std::vector<Json> cells;
     std::size_t count = context.quick || rows > 1000000 ? 1 : 3;
     if (context.instances > 0) count = context.instances;

@@ -1,11 +1,11 @@
 // mixstream-mpi: the stream tool's fit over many processes. Only wires words to the command.
-#include <CLI/CLI.hpp>
 #include <exception>
 #include <sstream>
 
 #include "exit_codes.hpp"
 #include "mpi_command.hpp"
 #include "output.hpp"
+#include "words.hpp"
 
 using namespace mixstream;
 
@@ -13,6 +13,7 @@ int main(int count, char** words) {
   Ranks ranks(count, words);
   CLI::App app(
       "Finds the hidden linear laws in more rows than one process reads: the fit of mixstream, over MPI.\n");
+  app.formatter(plain_help());
   app.set_version_flag("--version", "mixstream-mpi " MIXSTREAM_VERSION);
   app.require_subcommand(1);
   app.footer(

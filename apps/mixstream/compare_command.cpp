@@ -38,9 +38,12 @@ std::string comparison(const FittedLaws& fit, const FittedLaws& truth) {
 }  // namespace
 
 void CompareCommand::add_to(CLI::App& command) {
-  command.add_option("-m,--model", model, "A fit: the output of mixstream fit --json")->required();
+  command.add_option("-m,--model", model, "A fit: the output of mixstream fit --json")
+      ->type_name("FILE")
+      ->required();
   command
       .add_option("--truth", truth, "The true laws: written by mixstream simulate --truth, or another fit")
+      ->type_name("FILE")
       ->required();
   command.footer(
       "Example:\n  mixstream simulate -k 2 -x 1,t --truth truth.json | mixstream fit -k 2 -y y -x 1,t > "

@@ -15,13 +15,14 @@ Refusal refuse(std::string text) {
 
 void FitCommand::add_to(CLI::App& command) {
   command.add_option("files", files, "Files to read, in order; none or -: standard input");
-  command.add_option("-y,--response", response, "Column of the response; default: the last column");
+  command.add_option("-y,--response", response, "Column of the response; default: the last column")
+      ->type_name("COLUMN");
   command.add_option(
       "-x,--features", features,
       "Features as products of powers of columns, such as 1,t,t^4 or 1,u,v,u*v; default: 1 and "
       "every other column");
-  command.add_option("--weight", weight, "Column with row weights");
-  command.add_option("--group", group, "One model for each value of this column");
+  command.add_option("--weight", weight, "Column with row weights")->type_name("COLUMN");
+  command.add_option("--group", group, "One model for each value of this column")->type_name("COLUMN");
   command.add_option("--max-groups", most_groups, "Rows of further groups are refused; default: 1000")
       ->transform(whole_number())
       ->check(CLI::PositiveNumber);
@@ -63,6 +64,7 @@ void FitCommand::add_output_options(CLI::App& command) {
       .add_option(
           "--report", report,
           "Write a page with plots to this file (HTML, self-contained); renewed with the fits of --every")
+      ->type_name("FILE")
       ->group(when);
 }
 
@@ -75,10 +77,14 @@ void FitCommand::add_memory_options(CLI::App& command) {
       ->excludes(fading)
       ->group(past);
   command.add_option("--time", time, "Column with the row's time in seconds, for a half-life in time")
+      ->type_name("COLUMN")
       ->group(past);
   command.add_option("--load", load, "Go on from a saved state; -k, -y, -x default to the state's")
+      ->type_name("FILE")
       ->group(past);
-  command.add_option("--save", save, "Save the state to this file at the end")->group(past);
+  command.add_option("--save", save, "Save the state to this file at the end")
+      ->type_name("FILE")
+      ->group(past);
   command.add_option("--sample", sample_rows, "Rows kept as a sample; default: 5000")
       ->transform(whole_number())
       ->group(past);

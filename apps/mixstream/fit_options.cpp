@@ -16,38 +16,6 @@ Refusal refuse(std::string text) {
 
 }  // namespace
 
-CLI::Validator whole_number() {
-  return CLI::Validator(
-      [](std::string& text) -> std::string {
-        std::string digits = text;
-        std::erase(digits, '_');
-        double value = 0.0;
-        const char* end = digits.data() + digits.size();
-        const auto [at, error] = std::from_chars(digits.data(), end, value);
-        if (error != std::errc() || at != end || !(value >= 0.0 && value <= 9e15) ||
-            value != std::floor(value)) {
-          return "'" + text + "' is not a whole number";
-        }
-        text = fmt::format("{:.0f}", value);
-        return {};
-      },
-      "WHOLE");
-}
-
-/// Like CLI11's own, but with a message that a person can read.
-CLI::Validator number_from(double least, bool itself) {
-  return CLI::Validator(
-      [least, itself](std::string& text) -> std::string {
-        double value = 0.0;
-        const char* end = text.data() + text.size();
-        const auto [at, error] = std::from_chars(text.data(), end, value);
-        const bool number = error == std::errc() && at == end && std::isfinite(value);
-        if (number && (value > least || (itself && value == least))) return {};
-        return fmt::format("'{}' is not a number {} {}", text, itself ? "from" : "above", least);
-      },
-      itself ? "NONNEGATIVE" : "POSITIVE");
-}
-
 void SolveOptions::add_to(CLI::App& command) {
   constexpr const char* solving = "How to solve";
   command

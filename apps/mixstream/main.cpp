@@ -1,5 +1,4 @@
 // mixstream: the stream tool. Only wires words to commands.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -17,6 +16,7 @@
 #include "predict_command.hpp"
 #include "simulate_command.hpp"
 #include "state_commands.hpp"
+#include "words.hpp"
 
 using namespace mixstream;
 
@@ -60,6 +60,7 @@ int main(int count, char** words) {
   keep_freed_memory();
   CLI::App app("Finds the hidden linear laws in a stream of rows: y = beta_h . x + noise, with h unseen.\n",
                "mixstream");
+  app.formatter(plain_help());
   app.set_version_flag("--version", "mixstream " MIXSTREAM_VERSION);
   app.require_subcommand(1);
   app.footer(

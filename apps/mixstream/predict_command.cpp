@@ -187,10 +187,14 @@ class PredictRun {
 
 void PredictCommand::add_to(CLI::App& command) {
   command.add_option("files", files, "Files to read; none or -: standard input");
-  command.add_option("-m,--model", model, "A fit: the output of mixstream fit --json")->required();
-  command.add_option("-y,--response", response, "Column of the response; default: the one of the fit");
+  command.add_option("-m,--model", model, "A fit: the output of mixstream fit --json")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("-y,--response", response, "Column of the response; default: the one of the fit")
+      ->type_name("COLUMN");
   command.add_flag("--no-response", no_response, "Predict from x alone, also where the response is there");
-  command.add_option("--group", group, "Column that chooses among the models of mixstream fit --group");
+  command.add_option("--group", group, "Column that chooses among the models of mixstream fit --group")
+      ->type_name("COLUMN");
   command.add_option("--level", level, "Of the predictive interval; default: 0.95")
       ->check(CLI::Range(0.0, 1.0));
   input.add_to(command);

@@ -101,7 +101,7 @@ void SimulateCommand::add_to(CLI::App& command) {
                   "The laws, one after the other; default: drawn from N(0, 1)")
       ->delimiter(',');
   command.add_option("--seed", seed, "The same seed, the same rows");
-  command.add_option("--truth", truth, "Write the true laws to this file, as JSON");
+  command.add_option("--truth", truth, "Write the true laws to this file, as JSON")->type_name("FILE");
   command.add_option("--format", format, "csv, ndjson or f64")
       ->check(CLI::IsMember({"csv", "ndjson", "f64"}));
   command.add_flag("--normal", normal, "Columns standard normal instead of uniform");

@@ -117,7 +117,7 @@ std::string inspection_text(const nlohmann::ordered_json& json) {
 
 void MergeCommand::add_to(CLI::App& command) {
   command.add_option("files", files, "States to merge, in this order")->required();
-  command.add_option("-o,--output", output, "File for the merged state")->required();
+  command.add_option("-o,--output", output, "File for the merged state")->type_name("FILE")->required();
   command.add_flag("--independent", independent,
                    "The states are separate streams: each one's present counts as now");
   command.footer(

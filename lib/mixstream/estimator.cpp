@@ -61,7 +61,10 @@ bool Estimator::polishes() const noexcept {
 }
 
 RowVerdict Estimator::absorb(const Row& row) noexcept {
-  if (!polish_ || polish_->polish() == nullptr) return state_.absorb(row);
+  return polish_is_under_way() ? absorb_and_polish(row) : state_.absorb(row);
+}
+
+RowVerdict Estimator::absorb_and_polish(const Row& row) noexcept {
   const std::size_t pane = state_.active_pane();
   const double clock = state_.forgetting().clock().latest;
   const RowVerdict verdict = state_.absorb(row);

@@ -133,6 +133,8 @@ class Estimator {
   void fade_polish(double clock) noexcept;
   double present_weight(const Row& row) const noexcept;
   std::span<const double> last_features() noexcept;
+  bool polish_is_under_way() const noexcept { return polish_ && polish_->polish() != nullptr; }
+  [[gnu::noinline]] RowVerdict absorb_and_polish(const Row& row) noexcept;
   void polish(const Row& row) noexcept;
   Report report_of(Solution solution) const;
   Verdict restore(std::span<const std::byte> bytes);

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint32_t estimator_section = first_guest_type;
 constexpr std::size_t most_events = 64;
+constexpr std::uint32_t doubt_bit = 4;              // beside a small number: states from before it hold none
 constexpr std::uint64_t largest_list = 1ULL << 24;  // numbers; no list here comes near
 
 void put(ByteWriter& out, const std::vector<double>& values) {
@@ -187,7 +188,8 @@ void put(ByteWriter& out, const PolishDriverState& driver) {
   out.put(driver.bins);
   for (const std::uint64_t entered : driver.entered) out.put(entered);
   const bool begun = driver.polish.has_value() && driver.drift.has_value();
-  out.put(!begun ? 0U : driver.stepwise ? 2U : 1U);
+  const std::uint32_t parts = !begun ? 0U : driver.stepwise ? 2U : 1U;
+  out.put(driver.in_doubt ? parts | doubt_bit : parts);
   if (!begun) return;
   put(out, *driver.polish);
   put(out, *driver.drift);
@@ -199,7 +201,9 @@ PolishDriverState take_driver(ByteReader& in) {
   for (auto* number : {&driver.rows, &driver.next_check, &driver.resets}) *number = in.take<std::uint64_t>();
   driver.bins = in.take<std::uint32_t>();
   for (std::uint64_t& entered : driver.entered) entered = in.take<std::uint64_t>();
-  const auto parts = in.take<std::uint32_t>();
+  auto parts = in.take<std::uint32_t>();
+  driver.in_doubt = (parts & doubt_bit) != 0;
+  parts &= ~doubt_bit;
   if (parts == 0) return driver;
   driver.polish = take_polish(in);
   driver.drift = take_drift(in);
@@ -319,7 +323,8 @@ Bytes FitFeedback::encode() const {
   ByteWriter out;
   put_optional(out, fit);
   put_optional(out, polish);
-  out.put(static_cast<std::uint32_t>(schedule.has_value()));
+  const bool doubt = schedule && schedule->in_doubt;
+  out.put(static_cast<std::uint32_t>(schedule.has_value()) | (doubt ? doubt_bit : 0U));
   out.put(schedule.value_or(PolishSchedule{}).next_check);
   out.put(schedule.value_or(PolishSchedule{}).bins);
   out.put(next_every);
@@ -332,11 +337,12 @@ Outcome<FitFeedback> FitFeedback::decode(std::span<const std::byte> bytes) {
   FitFeedback feedback;
   if (in.take<std::uint32_t>() != 0) feedback.fit = take_mixture(in);
   if (in.take<std::uint32_t>() != 0) feedback.polish = take_driver(in);
-  const bool checked = in.take<std::uint32_t>() != 0;
+  const auto checked = in.take<std::uint32_t>();
   PolishSchedule schedule;
+  schedule.in_doubt = (checked & doubt_bit) != 0;
   schedule.next_check = in.take<std::uint64_t>();
   schedule.bins = in.take<std::uint32_t>();
-  if (checked) feedback.schedule = schedule;
+  if (checked != 0) feedback.schedule = schedule;
   feedback.next_every = in.take<std::uint64_t>();
   feedback.watch = take_watch(in);
   if (!in.ok() || !in.at_end())

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/moments/absorb.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {
@@ -37,6 +38,7 @@ bool has_room_for(const std::optional<PolishDriver>& to, const std::optional<Pol
 
 struct SensorLoop::Core {
   RefitPolicy policy;
+  bool watches;  // the policy asks for more than counts: the clock or the drift
   std::size_t stack_bytes;
 
   // The loop thread's.
@@ -62,6 +64,7 @@ struct SensorLoop::Core {
 
   Core(Estimator front_half, Estimator total_half, MomentState spare, const LoopSettings& settings)
       : policy(settings.policy),
+        watches(policy.every_seconds > 0.0 || policy.on_drift),
         stack_bytes(settings.stack_bytes),
         front(std::move(front_half)),
         total(std::move(total_half)),
@@ -72,6 +75,7 @@ struct SensorLoop::Core {
   }
 
   void schedule() noexcept;
+  bool may_go_on() const noexcept;
   bool due() const noexcept;
   void receive() noexcept;
   void hand_over() noexcept;
@@ -85,6 +89,12 @@ void SensorLoop::Core::schedule() noexcept {
   due_at_rows = std::numeric_limits<std::uint64_t>::max();
   if (policy.every_rows > 0) due_at_rows = front.next_every_;
   if (policy.for_polish && front.polish_) due_at_rows = std::min(due_at_rows, front.polish_->next_check());
+}
+
+/// The short answer of nearly all rows: nothing to give, nothing to take.
+inline bool SensorLoop::Core::may_go_on() const noexcept {
+  return exchange_at_hand && !watches && front.state_.row_count() < due_at_rows &&
+         !asked.load(std::memory_order_relaxed);
 }
 
 bool SensorLoop::Core::due() const noexcept {
@@ -163,9 +173,11 @@ SensorLoop::~SensorLoop() = default;
 
 RowVerdict SensorLoop::absorb(const Row& row) noexcept {
   Core& core = *core_;
-  const RowVerdict verdict = core.front.absorb(row);
+  Estimator& front = core.front;
+  const RowVerdict verdict = front.polish_is_under_way() ? front.absorb_and_polish(row)
+                                                         : front.state_.absorb_inline<LastRow::lost>(row);
   if (verdict == RowVerdict::accepted) core.latest_time = row.time;
-  if (!core.exchange_at_hand || core.due()) core.exchange_rows();
+  if (!core.may_go_on()) core.exchange_rows();
   return verdict;
 }
 

@@ -18,6 +18,7 @@
 #include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/regression/systems.hpp"
 #include "mixstream/tensor/spectral.hpp"
+#include "mixstream/verdict_words.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {
@@ -30,7 +31,6 @@ SpectralWorkspace& spectral_workspace() {
 }
 
 constexpr std::uint32_t every_bin = (1U << bin_count) - 1;
-constexpr double doubtful_p = 1e-4;    // an accepted fit with less is not said to agree
 constexpr double beyond_chance = 3.0;  // standard errors by which weights or coefficients differ
 
 /// Whether law a stands before law b in a first fit: the heavier one; of weights that chance may have made
@@ -222,7 +222,10 @@ class Solver {
     refinement.largest_tail_share = settings_.guard ? refinement.largest_tail_share : 0.0;
     refinement.refine.noise = settings_.noise;
     refinement.refine.seed = settings_.seed;
-    if (polish_ != nullptr) refinement.likely_bins = std::popcount(polish_->schedule().bins);
+    if (polish_ != nullptr) {
+      refinement.likely_bins = std::popcount(polish_->schedule().bins);
+      refinement.refine.seek_rivals = polish_->should_check(state_.row_count());
+    }
     const std::optional<Mixture> previous = previous_fit();
     Outcome<BinnedFit> fit = refine_with_bins(binned, settings_.component_count, starts, refinement,
                                               previous ? &*previous : nullptr);
@@ -315,30 +318,29 @@ class Solver {
     const DenseMatrix covariance = covariance_from(polished ? polished->information : fit.information);
     const MixtureErrors errors = raw_mixture_errors(mixture, fit.noise, covariance, layout_, tensor_.pilot());
     const bool parted = fit.accepted && polished && polish_ != nullptr && parts_from_moments(fit, mixture);
-    report().status = fit.accepted && !parted ? FitStatus::ok : FitStatus::poor_fit;
+    const bool doubted = fit.accepted && in_doubt(fit);
+    report().status = fit.accepted && !parted && !doubted ? FitStatus::ok : FitStatus::poor_fit;
     take(to_raw(mixture, layout_, tensor_.pilot()), &errors);
-    if (fit.accepted && lost_component()) report().status = FitStatus::lost_component;
-    report().words =
-        parted ? parted_words(hausman_distance(fit, mixture)) : verdict_words(fit, tail_suspected);
+    if (fit.accepted && !doubted && lost_component()) report().status = FitStatus::lost_component;
+    report().words = parted    ? parted_words(hausman_distance(fit, mixture))
+                     : doubted ? doubted_words()
+                     : report().status == FitStatus::lost_component ? lost_words()
+                                                                    : verdict_words(fit, tail_suspected);
+  }
+
+  /// Whether other laws were met that the rows do not exclude: by this solve, or, where it did not look, by
+  /// the polish's last check.
+  bool in_doubt(const RefinedFit& fit) const {
+    return fit.rivals > 0 ||
+           (polish_ != nullptr && polish_->in_doubt() && !polish_->should_check(state_.row_count()));
   }
 
   /// The moments of all rows and the scores of all rows are two ways to the same laws, with optima of their
   /// own. Where the two ends differ by far more than their errors, one is wrong, whatever each says of
   /// itself. With y, y^2 and y^3 alone the noise is not Gaussian, and the scores may differ.
   static bool parts_from_moments(const RefinedFit& fit, const Mixture& polished) {
-    const double parameters = static_cast<double>(fit.information.rows);
-    const double limit = PolishDriverSettings{}.distance_limit * (1.0 + 3.0 / parameters);
-    const bool far = !(hausman_distance(fit, polished) < limit);
+    const bool far = !(hausman_distance(fit, polished) < hausman_limit(fit.information.rows));
     return (far && !fit.conditions.starts_with("q<=3")) || moments_reject(fit, polished);
-  }
-
-  static std::string parted_words(double distance) {
-    return fmt::format(
-        "do not trust these laws: the moments and the scores of the rows lead to different ones ({:.1f} "
-        "times as "
-        "far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger sample "
-        "or another seed.",
-        std::sqrt(distance));
   }
 
   /// While the sample still holds every row, EM from the refined fit is the maximum likelihood estimate
@@ -368,39 +370,6 @@ class Solver {
     return std::ranges::any_of(report().components, [](const ComponentReport& component) {
       return component.weight < 2.0 * component.weight_error.value_or(0.0) || component.weight < 1e-6;
     });
-  }
-
-  std::string verdict_words(const RefinedFit& fit, bool tail_suspected) {
-    if (report().status == FitStatus::lost_component) {
-      return "the moments agree with the fit, but one component is not there: try a smaller k.";
-    }
-    if (fit.accepted) {
-      const double ratio = fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1));
-      const char* const matched = fit.conditions.starts_with("q<=3")
-                                      ? "; the noise is not Gaussian, so only y, y^2 and y^3 were matched"
-                                      : "";
-      if (fit.dof > 0 && fit.p_value < doubtful_p) {
-        return fmt::format(
-            "accepted with a doubt: J/dof {:.2f} is more than chance explains (p {:.2g}), but weights from a "
-            "sample with such tails can be wrong by a factor of {:.1f}; a larger --sample decides{}.",
-            ratio, fit.p_value, fit.expected_ratio, matched);
-      }
-      return fmt::format("the moments agree with the fit (J/dof {:.2f}, p {:.2g}){}.", ratio, fit.p_value,
-                         matched);
-    }
-    if (tail_suspected) {
-      return "do not trust these laws: rows far outside the bulk have ruined the moments. Look at the "
-             "largest rows; "
-             "fewer of them could be set aside.";
-    }
-    const std::string against = fit.complaints.text();
-    return fmt::format(
-        "do not trust these laws: {} speak{} against them (J/dof {:.2f}, p {:.2g}). The number of laws may "
-        "be wrong, a "
-        "feature missing, {}outliers large, or which law holds may depend on x.",
-        against, against.find(',') == std::string::npos && !against.ends_with('s') ? "s" : "",
-        fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1)), fit.p_value,
-        fit.noise == NoiseModel::shared ? "the noise unequal between laws (noise per-component), " : "");
   }
 
   /// Takes a mixture in raw coordinates as the answer, with the last fit's labels, or those of a first fit.

@@ -31,20 +31,24 @@ struct Latency {
   double average = 0.0, p99 = 0.0, p999 = 0.0, worst = 0.0;
 };
 
-/// Processor time of a row: the median over stretches of 1000 rows.
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+/// Processor time of a row: the median over stretches of 10,000 rows.
 template <class Take>
 double average_of(const LoopRows& rows, Take take, int passes) {
-  constexpr std::size_t stretch = 1000;
+  constexpr std::size_t stretch = 10000;
   std::vector<double> averages;
-  for (int pass = -1; pass < passes; ++pass) {
+  for (int pass = -passes; pass < passes; ++pass) {  // at first: until few rows enter the sample
     for (std::size_t i = 0; i < rows.size(); i += stretch) {
       const double begin = bench::thread_seconds();
       for (std::size_t j = i; j < i + stretch; ++j) take(rows.row(j));
       if (pass >= 0) averages.push_back(1e9 * (bench::thread_seconds() - begin) / stretch);
     }
   }
-  std::ranges::nth_element(averages, averages.begin() + static_cast<std::ptrdiff_t>(averages.size() / 2));
-  return averages[averages.size() / 2];
+  return median(std::move(averages));
 }
 
 /// The average in processor time; the rest from single rows by the clock on the wall, with the clock's own
@@ -77,7 +81,7 @@ Latency measure(const LoopRows& rows, Take take, int passes) {
 struct Printer {
   LoopOutput output;
   std::size_t d;
-  double base = 0.0;  ///< nanoseconds of the loop's own moments
+  double base = 0.0;  ///< nanoseconds of the loop's own moments; beside a neighbour, in turn with it
 
   void operator()(const char* what, const Latency& l) const {
     fmt::print(
@@ -123,6 +127,45 @@ void leave_core(int loop_core) {
   sched_setaffinity(0, sizeof others, &others);
 }
 
+/// The loop's latency while another core does `work` again and again, and its average without that: stretch
+/// by stretch in turn, so that what else the machine does disturbs their ratio little.
+template <class Take, class Work>
+Latency measure_beside(const LoopRows& rows, Take take, int passes, Work work, double& alone) {
+  std::atomic<bool> running{true};
+  std::atomic<bool> busy{true};
+  std::thread neighbour([&, loop_core = sched_getcpu()] {
+    leave_core(loop_core);
+    while (running.load(std::memory_order_relaxed)) {
+      if (busy.load(std::memory_order_relaxed))
+        work();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  });
+  Latency beside = measure(rows, take, passes);
+  std::vector<double> with, without;
+  for (int turn = 0; turn < 20; ++turn) {
+    busy = turn % 2 != 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the neighbour ends what it was at
+    (busy ? with : without).push_back(average_of(rows, take, 1));
+  }
+  running = false;
+  neighbour.join();
+  beside.average = median(with);
+  alone = median(without);
+  return beside;
+}
+
+/// Multiplications in registers: what merely keeping the other core busy costs, which is much where two
+/// "cores" are one core's two threads.
+void multiply_only() {
+  double x[8] = {1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8};
+  for (int i = 0; i < 100000; ++i) {
+    for (double& value : x) value = value * 0.999 + 0.001;
+  }
+  bench::keep(x);
+}
+
 /// Moments only: the state by itself, the loop, and the loop while refits run one after the other beside it.
 void bench_moments(const LoopRows& rows, int passes, Printer& print) {
   const LoopSettings settings = loop_settings(rows.d, false);
@@ -134,18 +177,15 @@ void bench_moments(const LoopRows& rows, int passes, Printer& print) {
   MomentState state = MomentState::create(settings.estimator.state).value();
   print("the same without the loop", measure(
                                          rows, [&](const Row& row) { state.absorb(row); }, passes));
-  std::atomic<bool> running{true};
-  std::thread solver([&, loop_core = sched_getcpu()] {
-    leave_core(loop_core);
-    while (running.load(std::memory_order_relaxed)) {
-      loop.request_refit();
-      loop.refit();
-    }
-  });
-  const Latency beside = measure(rows, take, passes);
-  running = false;
-  solver.join();
-  print("moments, a refit running beside", beside);
+  const auto refit = [&] {
+    loop.request_refit();
+    loop.refit();
+  };
+  const Latency refitted = measure_beside(rows, take, passes, refit, print.base);
+  print("moments, a refit running beside", refitted);
+  const Latency multiplied = measure_beside(rows, take, passes, multiply_only, print.base);
+  print("moments, multiplications in registers beside", multiplied);
+  print.base = alone.average;
 }
 
 void bench_rivals(const LoopRows& rows, int passes, const Printer& print) {

@@ -17,7 +17,8 @@ RawReader::RawReader(Window window, Format format, std::vector<std::string> colu
       uses_(std::move(uses)),
       range_end_(settings.range.end),
       value_bytes_(format == Format::f64 ? sizeof(double) : sizeof(float)),
-      row_bytes_(columns_.size() * value_bytes_) {}
+      row_bytes_(columns_.size() * value_bytes_),
+      rows_before_(window_.offset() / row_bytes_) {}
 
 Outcome<Batch> RawReader::next() {
   for (;;) {
@@ -56,7 +57,8 @@ void RawReader::refuse_rest() {
 
 /// Rows have no lines; their number in the file stands for it, also in a range.
 RowPlace RawReader::count_row() noexcept {
-  return {++rows_, window_.offset() / row_bytes_ + 1, window_.offset()};
+  ++rows_;
+  return {rows_, rows_before_ + rows_, window_.offset()};
 }
 
 void RawReader::judge_row(const char* at) {

@@ -34,6 +34,7 @@ class RawReader final : public RowReader {
   std::uint64_t rows_ = 0;
   std::size_t value_bytes_;
   std::size_t row_bytes_;
+  std::uint64_t rows_before_;  // in the file, before the range
   std::optional<Refusal> broken_;
 };
 

@@ -2,27 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "mixstream/likelihood/em.hpp"
-#include "mixstream/likelihood/expectation.hpp"
-#include "mixstream/likelihood/likelihood.hpp"
-#include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/parameters.hpp"
-#include "mixstream/refinement/judge.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
 
 bool same_model(const Mixture& a, const Mixture& b) noexcept {
   return a.feature_count == b.feature_count && a.component_count() == b.component_count();
-}
-
-/// Few parameters scatter more widely about their mean of one: the limit keeps the chance of a false alarm
-/// below one in a million from two parameters on.
-double limit_for(std::size_t parameter_count, double limit) noexcept {
-  return limit * (1.0 + 3.0 / static_cast<double>(parameter_count));
 }
 
 }  // namespace
@@ -50,64 +38,6 @@ const char* name_of(Reconciled reconciled) noexcept {
     default:
       return "reset";
   }
-}
-
-double hausman_distance(const RefinedFit& refined, const Mixture& mixture) {
-  if (!same_model(refined.mixture, mixture)) return std::numeric_limits<double>::infinity();
-  const std::vector<double> theirs = to_parameters(refined.mixture, refined.noise);
-  std::vector<double> gap =
-      to_parameters(relabelled(mixture, matching_order(refined.mixture, mixture)), refined.noise);
-  for (std::size_t i = 0; i < gap.size(); ++i) gap[i] -= theirs[i];
-  double form = 0.0;
-  for (std::size_t i = 0; i < gap.size(); ++i) {
-    for (std::size_t j = 0; j < gap.size(); ++j) form += gap[i] * refined.information(i, j) * gap[j];
-  }
-  return form / static_cast<double>(gap.size());
-}
-
-bool moments_reject(const RefinedFit& refined, const Mixture& mixture) {
-  if (refined.dof == 0 || refined.conditions.starts_with("q<=3")) return false;
-  const double parameters = static_cast<double>(refined.information.rows);
-  const double spread = std::max(1.0, refined.distance / static_cast<double>(refined.dof));
-  const double distance = refined.distance + spread * parameters * hausman_distance(refined, mixture);
-  return !(distance <
-           refined.expected_ratio * largest_distance(static_cast<double>(refined.condition_count)));
-}
-
-double LikelihoodGain::deviations() const noexcept {
-  if (standard_error > 0.0 && std::isfinite(standard_error)) return mean / standard_error;
-  return mean == 0.0 ? 0.0 : std::copysign(std::numeric_limits<double>::infinity(), mean);
-}
-
-LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, const RowTable& sample) {
-  constexpr std::size_t block_rows = variants::em_block_rows;
-  Expectation ours(mixture.component_count(), mixture.feature_count);
-  Expectation theirs(rival.component_count(), rival.feature_count);
-  ours.begin(mixture);
-  theirs.begin(rival);
-  std::vector<double> block((sample.feature_count + 2) * block_rows);
-  std::vector<double> differences(sample.size());
-  double weight = 0.0;
-  double sum = 0.0;
-  for (std::size_t i = 0; i < sample.size(); ++i) {
-    if (i % block_rows == 0) {
-      if (i % (4 * block_rows) == 0) yield_point();
-      fill_block(sample, i, block.data());
-      ours.add_likelihood(block.data());
-      theirs.add_likelihood(block.data());
-    }
-    differences[i] = ours.log_densities()[i % block_rows] - theirs.log_densities()[i % block_rows];
-    weight += sample.weights[i];
-    sum += sample.weights[i] * differences[i];
-  }
-  if (!(weight > 0.0)) return {};
-  LikelihoodGain gain{sum / weight, 0.0};
-  for (std::size_t i = 0; i < sample.size(); ++i) {
-    const double part = sample.weights[i] * (differences[i] - gain.mean) / weight;
-    gain.standard_error += part * part;
-  }
-  gain.standard_error = std::sqrt(gain.standard_error);
-  return gain;
 }
 
 PolishDriver::PolishDriver(const PolishDriverSettings& settings) : settings_(settings) {
@@ -163,14 +93,14 @@ void PolishDriver::turn_pane() noexcept {
   if (polish_) polish_->turn_pane();
 }
 
-/// A polish is checked often while it is young, for then a wrong start shows first. While there is none,
-/// every row that passes is lost to it, so ask sooner.
+/// A polish is checked often while it is young or in doubt, for then a wrong start shows. While there is
+/// none, every row that passes is lost to it, so ask sooner.
 void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
   std::uint64_t& next = state_.next_check;
   if (next == 0) next = 1;
   while (next <= row_count) {
     if (polish_)
-      next *= next < 4 * settings_.first_check ? 2 : 4;
+      next *= state_.in_doubt || next < 4 * settings_.first_check ? 2 : 4;
     else
       next += std::max<std::uint64_t>(1, next / 4);
   }
@@ -215,7 +145,10 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
   const bool had_one = polish_.has_value();
   const bool keep =
       !refined.accepted || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
-  if (refined.accepted) state_.bins = bins;
+  if (refined.accepted) {
+    state_.bins = bins;
+    state_.in_doubt = refined.rivals > 0;
+  }
   if (!keep) begin(refined, sample);
   skip_check(row_count);
   if (keep) return had_one ? Reconciled::kept : Reconciled::not_started;
@@ -231,7 +164,7 @@ bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) 
   if (!same_model(polished, refined.mixture) || polish_->state().noise != refined.noise) return true;
   const double gain = likelihood_gain(polished, refined.mixture, sample).deviations();
   if (!(gain >= -settings_.likelihood_limit) || moments_reject(refined, polished)) return true;
-  const double limit = limit_for(polish_->shape().parameters(), settings_.distance_limit);
+  const double limit = hausman_limit(polish_->shape().parameters(), settings_.distance_limit);
   return !(hausman_distance(refined, polished) < limit) && gain < 0.0;
 }
 

@@ -10,8 +10,10 @@
 #include <optional>
 
 #include "mixstream/following/drift.hpp"
+#include "mixstream/likelihood/likelihood_gain.hpp"
 #include "mixstream/polish/polish.hpp"
 #include "mixstream/polish/stepwise_em.hpp"
+#include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/rows/row_table.hpp"
 
@@ -28,31 +30,13 @@ const char* name_of(PolishKind kind) noexcept;  ///< "off", "scoring" or "stepwi
 
 struct PolishDriverSettings {
   PolishKind kind = PolishKind::scoring;
-  std::uint64_t first_check = 5000;  ///< rows; then twice and 4 times as many, then at every fourfold
+  std::uint64_t first_check = 5000;  ///< rows; then twice and 4 times as many, then at every fourfold;
+                                     ///< in doubt at every twofold
   double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
   PolishSettings polish;
   DriftSettings drift;
 };
-
-/// (theta - theta_r)' I_r (theta - theta_r) / P after matching labels: about 1 or less when both estimate the
-/// same thing. Infinite when the models differ. Allocates.
-double hausman_distance(const RefinedFit& refined, const Mixture& mixture);
-
-/// Whether J of the moments would reject the mixture where it accepts the refined fit: to second order, J
-/// there is the refined fit's and its Hausman distance. Never where only y, y^2 and y^3 were matched: the
-/// noise is not Gaussian then, and the scores may differ. Allocates; P^2 products.
-bool moments_reject(const RefinedFit& refined, const Mixture& mixture);
-
-/// How much better one mixture explains the rows of a sample than another: the mean difference of log p(y |
-/// x) and its standard error over rows. Allocates.
-struct LikelihoodGain {
-  double mean = 0.0;
-  double standard_error = 0.0;
-
-  double deviations() const noexcept;  ///< mean / standard_error; infinite for a sure difference
-};
-LikelihoodGain likelihood_gain(const Mixture& mixture, const Mixture& rival, const RowTable& sample);
 
 enum class Reconciled : std::uint8_t {
   not_started,  ///< there is no polish, and the fit was not accepted
@@ -68,6 +52,7 @@ inline constexpr std::size_t largest_bin_count = 32;
 struct PolishSchedule {
   std::uint64_t next_check = 0;
   std::uint32_t bins = 1;  ///< bit b: rows of magnitude bin b enter
+  bool in_doubt = false;   ///< see PolishDriverState
 
   friend bool operator==(const PolishSchedule&, const PolishSchedule&) = default;
 };
@@ -82,6 +67,7 @@ struct PolishDriverState {
   std::uint64_t resets = 0;
   std::uint32_t bins = 1;                                     ///< bit b: rows of magnitude bin b enter
   std::array<std::uint64_t, largest_bin_count> entered = {};  ///< rows of each bin in the polish
+  bool in_doubt = false;  ///< the last check met other laws that its rows did not exclude
 
   friend bool operator==(const PolishDriverState&, const PolishDriverState&) = default;
 };
@@ -116,10 +102,11 @@ class PolishDriver {
 
   /// When the next check is and which bins enter; and both taken over from a copy that was held against a
   /// fit. No throw.
-  PolishSchedule schedule() const noexcept { return {state_.next_check, state_.bins}; }
+  PolishSchedule schedule() const noexcept { return {state_.next_check, state_.bins, state_.in_doubt}; }
   void take_schedule(const PolishSchedule& schedule) noexcept {
     state_.next_check = schedule.next_check;
     state_.bins = schedule.bins;
+    state_.in_doubt = schedule.in_doubt;
   }
 
   /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
@@ -137,6 +124,7 @@ class PolishDriver {
   const AnchoredPolish* polish() const noexcept { return polish_ ? &*polish_ : nullptr; }
   const DriftDetector* drift() const noexcept { return drift_ ? &*drift_ : nullptr; }
   std::uint64_t resets() const noexcept { return state_.resets; }
+  bool in_doubt() const noexcept { return state_.in_doubt; }  ///< see PolishDriverState
 
   /// The polished fit, unless there is none, it is not finite, or the sample finds the refined fit better
   /// beyond chance: then report the refined one. Allocates.

@@ -1,93 +1,13 @@
 // How a row enters the state.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "mixstream/moments/state.hpp"
+#include "mixstream/moments/absorb.hpp"
 
 namespace mixstream {
-namespace {
 
-// Two numbers at a time, by the compilers' vector extension: every 64-bit processor has that much.
-typedef double Pair __attribute__((vector_size(16)));
-typedef long long PairMask __attribute__((vector_size(16)));
-
-Pair pair_at(const double* from) noexcept {
-  Pair pair;
-  std::memcpy(&pair, from, sizeof pair);
-  return pair;
-}
-
-/// Variables on their way from a row into a block, and whether all of them belong into bin 0: one comparison
-/// each is check and bin in one, for NaN fails it too.
-struct BulkRow {
-  const double* shift;
-  const double* inverse_scale;
-  double* z;      ///< where they stand one after the other
-  double* place;  ///< where the next one stands in the block; the one after it `stride` further on
-  std::size_t stride;
-  std::size_t variable = 1;  ///< the next one
-  PairMask inside{-1, -1};
-
-  void take(Pair values) noexcept {
-    constexpr Pair limit{bin_limits[0] * bin_limits[0], bin_limits[0] * bin_limits[0]};
-    const Pair scaled = (values - pair_at(shift + variable)) * pair_at(inverse_scale + variable);
-    inside &= scaled * scaled <= limit;
-    std::memcpy(z + variable, &scaled, sizeof scaled);
-    place[0] = scaled[0];
-    place[stride] = scaled[1];
-    place += 2 * stride;
-    variable += 2;
-  }
-  void take(double value) noexcept {
-    const double scaled = (value - shift[variable]) * inverse_scale[variable];
-    if (!(std::abs(scaled) <= bin_limits[0])) inside = PairMask{};
-    z[variable++] = *place = scaled;
-    place += stride;
-  }
-  bool all_inside() const noexcept { return (inside[0] & inside[1]) != 0; }
-};
-
-}  // namespace
-
-/// Writes a sound row of bin 0 behind the pending ones, without counting it. False for any other row, and
-/// nothing has changed.
-inline bool MomentState::write_into_bulk(const Row& row) noexcept {
-  const std::size_t d = row.features.size();
-  if (d != first_block_.rows.feature_count || !(std::abs(row.time) <= largest_magnitude)) return false;
-  if (row.weight != 1.0 && !(row.weight >= smallest_weight && row.weight <= largest_weight)) return false;
-  RowBlock& pending = panes_[0].bins[0].pending;
-  const std::size_t stride = column_stride(pending.capacity());
-  BulkRow taken{pilot_.shift.data(), inverse_scale_.data(), variables_.data(), pending.next_row() + stride,
-                stride};
-  const double* x = row.features.data();
-  if (const std::size_t before = features_before_constant_; before < d) {
-    while (taken.variable <= before) taken.take(*x++);
-    if (*x++ != 1.0) return false;
-  }
-  const double* const end = row.features.data() + d;
-  for (; end - x >= 2; x += 2) taken.take(pair_at(x));
-  if (x < end)
-    taken.take(Pair{*x, row.response});
-  else
-    taken.take(row.response);
-  return taken.all_inside();
-}
-
-/// The short way of nearly all rows is here: those of bin 0, where nothing is forgotten. It calls nothing, so
-/// that it saves few registers; what is rare has functions of its own.
 RowVerdict MomentState::absorb(const Row& row) noexcept {
-  const std::uint64_t hash = row_hash(source_hash_, position_++);
-  if (!bulk_is_open_ || !write_into_bulk(row)) return judge_and_file(row, hash);
-  Pane& pane = panes_[0];
-  BinMoments& bulk = pane.bins[0];
-  bulk.pending.count_next_row(row.weight);
-  bulk.count(row.weight);
-  last_bin_ = 0;
-  ++filed_;
-  ++verdicts_[0];
-  if (bulk.pending.full() || pane.reservoir.wants(hash, row.weight)) end_bulk_row(row, hash);
-  return RowVerdict::accepted;
+  return absorb_inline<LastRow::kept>(row);
 }
 
 /// Folds in a full block, and offers the row to the sample.

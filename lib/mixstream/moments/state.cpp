@@ -61,8 +61,8 @@ Outcome<std::uint64_t> bytes_needed(const StateSettings& settings) {
   if (const Verdict verdict = check_settings(settings); !verdict) return verdict.refusal();
   const auto m = static_cast<std::uint64_t>(settings.layout.variables());
   const std::uint64_t d = m;  // features and response of a stored row, at most
-  constexpr std::uint64_t block_rows = largest_block_rows, number = sizeof(double),
-                          entry = sizeof(Reservoir::Entry);
+  constexpr std::uint64_t number = sizeof(double), entry = sizeof(Reservoir::Entry);
+  const std::uint64_t block_rows = rows_of_a_block(settings.layout.variables());
   const std::uint64_t tensors = 2 * *monomial_count(m, 6);  // sums and compensation
   const std::uint64_t bin = number * (tensors + (m + 1) * (block_rows + 8));
   const std::uint64_t sample = (settings.reservoir_rows + 1) * (d * number + entry);
@@ -70,7 +70,7 @@ Outcome<std::uint64_t> bytes_needed(const StateSettings& settings) {
   const std::uint64_t columns =
       *monomial_count(m, 3);  // of the kernel's workspace, twice, and its panel, sums and plan
   const std::uint64_t scratch =
-      number * ((2 * columns + 1) * (block_rows + 8) + variants::panel_doubles + 48 * columns);
+      number * ((2 * columns + 2) * (block_rows + 8) + variants::panel_doubles + 48 * columns);
   const std::uint64_t state =
       pane_count(settings.memory) * (bin_count * bin + sample + sizeof(Pane)) + first_block + scratch;
   const std::uint64_t bytes = 3 * state;

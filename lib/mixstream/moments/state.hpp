@@ -48,6 +48,8 @@ enum class MergeAs {
   independent_streams,  ///< each state's own present counts as now
 };
 
+enum class LastRow { kept, lost };
+
 class MomentState {
  public:
   /// Allocates everything the state will ever need.
@@ -57,6 +59,10 @@ class MomentState {
   /// row on average; at most one block of rows is folded in, but the whole first block once, and four when a
   /// pane closes.
   RowVerdict absorb(const Row& row) noexcept;
+  /// The same, compiled into its caller, who includes moments/absorb.hpp. LastRow::lost: what last_variables
+  /// gives afterwards means nothing.
+  template <LastRow last>
+  RowVerdict absorb_inline(const Row& row) noexcept;
 
   /// Rows that follow come from this source, beginning at this position; the sample depends on nothing else.
   /// States that will be merged should have different sources.
@@ -133,6 +139,7 @@ class MomentState {
   RowVerdict end_first_block() noexcept;
   void use_pilot() noexcept;
   void open_bulk() noexcept;
+  template <LastRow last>
   bool write_into_bulk(const Row& row) noexcept;
   [[gnu::noinline]] void end_bulk_row(const Row& row, std::uint64_t hash) noexcept;
   [[gnu::noinline]] RowVerdict judge_and_file(const Row& row, std::uint64_t hash) noexcept;

@@ -24,18 +24,11 @@ variants::Accumulate variant_for(InstructionSet set) {
 /// Below, turning columns into rows costs more than it saves. Measured.
 constexpr int fewest_variables_of_panels = 12;
 
-/// Long blocks spread the cost of closing a tile; short ones fit the cache and bound the longest append.
-/// Measured; the lengths are multiples of 64. Never more than largest_block_rows.
-std::size_t rows_of_a_block(int variables) {
-  if (variables == 4) return 128;
-  return variables >= 5 ? 192 : 256;
-}
-
-/// The monomial columns, a panel, for each column four sums of up to eight lanes, and with weights the
-/// columns once more (variants/variant.cpp).
+/// The monomial columns, a panel, for each column four sums of up to eight lanes, a fourth power, and with
+/// weights the columns once more (variants/variant.cpp).
 std::size_t workspace_doubles(const Packing& packing, std::size_t stride) {
   const std::size_t columns = packing.right_count(0);  // N(m, 3)
-  return (2 * columns + 1) * stride + 4 * 8 * columns + variants::panel_doubles;
+  return (2 * columns + 2) * stride + std::size_t{32} * columns + variants::panel_doubles;
 }
 
 /// The table in lexicographic order: (i, j, k) = (0, i, j) times (0, 0, k). The pairs (0, i, j) lead the
@@ -54,9 +47,10 @@ std::vector<variants::Factors> factors_of(int variables, std::size_t stride) {
   return factors;
 }
 
-/// Cuts the products, left (i, j, a) times right (b, k, l) for all 2 <= a <= b, into rectangles. Neighbouring
-/// pivots share their right columns as long as their left columns stay in the second-level cache: of pivots
-/// first to last, one rectangle of all of them for b >= last, and one for each b before.
+/// Cuts the products, left (i, j, a) times right (b, k, l) for all 2 <= a <= b and a < m - 1, into
+/// rectangles. Neighbouring pivots share their right columns as long as their left columns stay in the
+/// second-level cache: of pivots first to last, one rectangle of all of them for b >= last, and one for each
+/// b before.
 std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
   const int m = packing.variables();
   const std::uint32_t most_lefts = m < fewest_variables_of_panels ? 0 : (m < 20 ? 120 : 250);
@@ -68,9 +62,9 @@ std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
     return b < m ? columns - static_cast<std::uint32_t>(packing.right_count(b)) : columns;
   };
   std::vector<variants::Rectangle> rectangles;
-  for (int first = 2; first < m;) {
+  for (int first = 2; first < m - 1;) {
     int last = first;
-    while (last + 1 < m && lefts_before(last + 2) - lefts_before(first) <= most_lefts) ++last;
+    while (last + 1 < m - 1 && lefts_before(last + 2) - lefts_before(first) <= most_lefts) ++last;
     for (int b = first; b < last; ++b)
       rectangles.push_back({lefts_before(first), lefts_before(b + 1), right_from(b), right_from(b + 1)});
     rectangles.push_back({lefts_before(first), lefts_before(last + 1), right_from(last), columns});
@@ -80,6 +74,14 @@ std::vector<variants::Rectangle> rectangles_of(const Packing& packing) {
 }
 
 }  // namespace
+
+// Long blocks spread the cost of closing a tile; short ones fit the cache and bound the longest append.
+// Measured; the lengths are multiples of 64. Never more than largest_block_rows.
+std::size_t rows_of_a_block(int variables) noexcept {
+  if (variables == 4) return 128;
+  if (variables >= 20) return 384;  // so many totals that it takes long to bring them from the memory
+  return variables >= 11 ? 192 : 256;
+}
 
 BlockKernel::BlockKernel(int variables, InstructionSet set)
     : packing_(variables),
@@ -97,6 +99,8 @@ BlockKernel::BlockKernel(int variables, InstructionSet set)
         left_offsets_.push_back(static_cast<std::uint32_t>(packing_.right_rank(0, i, j, pivot) * stride));
         row_starts_.push_back(static_cast<std::uint32_t>(row_start));
         row_start += packing_.right_count(pivot);
+        if (pivot + 1 == variables)
+          pairs_.push_back(static_cast<std::uint32_t>(packing_.right_rank(0, 0, i, j)));
       }
     }
   }
@@ -116,6 +120,7 @@ void BlockKernel::accumulate_by(variants::Accumulate variant, const RowBlock& bl
                             .columns = factors_.size(),
                             .left_offsets = left_offsets_.data(),
                             .row_starts = row_starts_.data(),
+                            .pairs = pairs_.data(),
                             .rectangles = rectangles_.data(),
                             .rectangle_count = rectangles_.size(),
                             .panels = variables() >= fewest_variables_of_panels};

@@ -17,6 +17,10 @@
 
 namespace mixstream {
 
+/// Rows of a full block. Depends on m alone, so that block borders, and with them the last bits of a result,
+/// do not depend on the processor.
+std::size_t rows_of_a_block(int variables) noexcept;
+
 /// The plan for m variables: built once, then const and safe to share between threads.
 class BlockKernel {
  public:
@@ -26,8 +30,6 @@ class BlockKernel {
   int variables() const noexcept { return packing_.variables(); }
   InstructionSet instruction_set() const noexcept { return set_; }
 
-  /// Rows of a full block. Depends on m alone, so that block borders, and with them the last bits of a
-  /// result, do not depend on the processor.
   std::size_t block_rows() const noexcept { return block_rows_; }
   RowBlock make_block() const { return {variables(), block_rows_}; }
 
@@ -49,9 +51,10 @@ class BlockKernel {
   InstructionSet set_;
   std::size_t block_rows_;
   std::size_t workspace_size_;
-  std::vector<variants::Factors> factors_;  // these four: see variants::Plan
+  std::vector<variants::Factors> factors_;  // these five: see variants::Plan
   std::vector<std::uint32_t> left_offsets_;
   std::vector<std::uint32_t> row_starts_;
+  std::vector<std::uint32_t> pairs_;
   std::vector<variants::Rectangle> rectangles_;
   variants::Accumulate accumulate_;
 };

@@ -50,10 +50,13 @@ BinnedFit with_counts(const BinnedMoments& moments, int used, RefinedFit fit) {
 BinnedFit with_further_bins(const BinnedMoments& moments, int used, int all, std::size_t component_count,
                             RefineSettings again, RefinedFit fit) {
   again.fall_back = again.fall_back && fit.conditions.starts_with("q<=");
+  again.seek_rivals = false;
   for (int count = used + 1; count <= all; ++count) {
     auto wider = refine_bins(moments, count, component_count, {}, again, &fit.mixture);
     if (!wider || !wider.value().accepted) break;
+    const int rivals = fit.rivals;  // sought before
     fit = std::move(wider).value();
+    fit.rivals = rivals;
     used = count;
   }
   return with_counts(moments, used, std::move(fit));

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/likelihood_gain.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
+#include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/judge.hpp"
 #include "mixstream/refinement/sample_prior.hpp"
 #include "mixstream/refinement/starts.hpp"
@@ -21,8 +23,11 @@ constexpr int few_iterations = 10;
 constexpr double settled_previous = 3.0;    // standard errors from the previous fit: its weights still serve
 constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
 constexpr double hopeless_distance = 20.0;  // times the best J so far
-constexpr std::size_t many_laws = 4;        // from here on an accepted fit must be met again
-constexpr double near_distance = 10.0;      // between the J of optima that the rows hardly tell apart
+// Were the rival right, J would exceed the fit's by so much, or its likelihood fall below by so much of its
+// standard error, in fewer than one stream in a million, or in a thousand.
+constexpr double near_distance = 25.0;
+constexpr double near_deviations = 3.0;
+constexpr double hopeless_deviations = 6.0;  // after few iterations of EM
 
 RowTable every(const RowTable& rows, std::size_t stride) {
   RowTable thin{rows.feature_count, {}, {}, {}};
@@ -83,23 +88,27 @@ class Search {
     if (accepted()) refine_from(Mixture(best_->mixture), highest_response_power, 3);
   }
 
-  /// Whether EM on the sample comes back to the accepted fit from another start. With many laws the sample
-  /// has many optima; one that is met only once says nothing of those never met.
-  void confirm(Random& random) {
-    EmFit optimum = warm(best_->mixture);
-    bool found_again = false;
-    for (int i = 0; i < settings_.confirming_starts && !found_again; ++i) {
-      Mixture start = random_starts(tensor_, best_->mixture.component_count(), 1, random).front();
-      if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
-      const EmFit other = warm(start);
-      judge_.saw(other.mean_log_likelihood);
-      found_again = same_optimum(other.mixture, optimum.mixture, second_moment_);
-      if (found_again || other.mean_log_likelihood <= optimum.mean_log_likelihood) continue;
-      refine_from(other.mixture, highest_response_power, 3);
-      optimum = warm(best_->mixture);
-    }
+  /// Looks around an accepted fit by EM on the sample from other starts. With many laws the sample has many
+  /// optima: one that is met only once says nothing of those never met, so EM must come back to it, unless it
+  /// is `known` from before. And optima that the sample does not exclude are refined: the moments of all rows
+  /// may find them as good.
+  void look_around(bool known) {
+    Random random(settings_.seed + tensor_.row_count);
+    const int before = tried_;
+    const Mixture first = best_->mixture;
+    EmFit optimum = settled(first);
+    const auto met = [&] {
+      const int needed = !lies_apart(first) ? (known ? 0 : 1) : best_->starts_tried > before ? 2 : 1;
+      return times_met(optimum) >= needed;  // another start than its own
+    };
+    const auto enough = [&] { return refined_around_ == settings_.rival_refinements && met(); };
+    for (int i = 0; i < settings_.rival_starts && !enough(); ++i) try_around(random, optimum);
+    prefer_likelier(optimum);
+    for (int i = settings_.rival_starts; i < settings_.confirming_starts && !met(); ++i)
+      try_around(random, optimum);
     judge_.judge(*best_);
-    best_->complaints.search = !found_again;
+    best_->rivals = count_rivals(optimum);
+    best_->complaints.search = !met() && !(known && best_->rivals > 0);  // a rival of the known one: a doubt
     best_->accepted = !best_->complaints.any();
   }
 
@@ -110,9 +119,80 @@ class Search {
     return *thin_rows_;
   }
 
-  EmFit warm(const Mixture& start) {
+  EmFit settled(const Mixture& start) { return fit_em(rows_, start, em_settings(settings_.warm_iterations)); }
+
+  /// The same for one of many starts: given up while it is far below an optimum.
+  EmFit climbed(const Mixture& start, const EmFit& optimum) {
     const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
-    return fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations));
+    const EmFit begun = fit_em(rows_, rough.mixture, em_settings(few_iterations));
+    return deviations_below(begun, optimum) > hopeless_deviations ? begun : settled(begun.mixture);
+  }
+
+  double deviations_below(const EmFit& other, const EmFit& optimum) const {
+    return likelihood_gain(optimum.mixture, other.mixture, sample_).deviations();
+  }
+
+  /// EM from a random start, and refinement from where it ends unless that is known or hopeless: EM is slow
+  /// where optima are many, and the moments of all rows may lead from there to one as good.
+  void try_around(Random& random, EmFit& optimum) {
+    Mixture start = random_starts(tensor_, best_->mixture.component_count(), 1, random).front();
+    if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
+    const EmFit other = climbed(start, optimum);
+    judge_.saw(other.mean_log_likelihood);
+    const bool seen = is_known(other.mixture, around_);
+    around_.push_back(other.mixture);
+    if (seen || refined_around_ == settings_.rival_refinements ||
+        same_optimum(other.mixture, optimum.mixture, second_moment_) ||
+        deviations_below(other, optimum) > 2.0 * hopeless_deviations)
+      return;
+    ++refined_around_;
+    const double distance = best_->distance;
+    refine_from(other.mixture, highest_response_power, 3);
+    if (best_->distance != distance) optimum = settled(best_->mixture);
+  }
+
+  /// From the best fit, beyond its errors.
+  bool lies_apart(const Mixture& mixture) const {
+    return hausman_distance(*best_, mixture) > hausman_limit(parameters_);
+  }
+
+  std::ptrdiff_t times_met(const EmFit& optimum) const {
+    return std::ranges::count_if(
+        around_, [&](const Mixture& end) { return same_optimum(end, optimum.mixture, second_moment_); });
+  }
+
+  /// Accepted fits whose J is nearly the least.
+  std::vector<RefinedFit> near_in_distance() const {
+    const auto excess = [](const RefinedFit& fit) { return fit.distance - static_cast<double>(fit.dof); };
+    double least = excess(*best_);
+    for (const RefinedFit& fit : accepted_) least = std::min(least, excess(fit));
+    std::vector<RefinedFit> near = accepted_;
+    std::erase_if(near, [&](const RefinedFit& fit) { return excess(fit) > least + near_distance; });
+    return near;
+  }
+
+  /// Where J hardly decides, the sample does.
+  void prefer_likelier(EmFit& optimum) {
+    for (RefinedFit& fit : near_in_distance()) {
+      const EmFit other = settled(fit.mixture);
+      if (!(deviations_below(other, optimum) < -near_deviations)) continue;
+      best_ = std::move(fit);
+      optimum = other;
+    }
+  }
+
+  /// Accepted fits that lie apart from the best beyond its errors, and that neither J nor the sample
+  /// excludes.
+  int count_rivals(const EmFit& optimum) {
+    int count = 0;
+    for (RefinedFit& fit : near_in_distance()) {
+      if (!lies_apart(fit.mixture)) continue;
+      judge_.judge(fit);  // likelier optima may have been met since
+      const EmFit other = settled(fit.mixture);
+      count += fit.accepted && !same_optimum(other.mixture, optimum.mixture, second_moment_) &&
+               deviations_below(other, optimum) < near_deviations;
+    }
+    return count;
   }
 
   std::size_t thin_stride(std::size_t rows) const {
@@ -186,11 +266,11 @@ class Search {
     judge_.judge(fit);
     last_complaints_ = fit.complaints;
     fit.starts_tried = tried_;
-    if (!best_ || beats(fit, *best_)) std::swap(fit, best_ ? *best_ : best_.emplace());
-    if (fit.accepted && fit.dof == best_->dof && fit.distance < best_->distance + near_distance &&
-        !same_optimum(fit.mixture, best_->mixture, second_moment_)) {
-      best_->rivals = fit.rivals + 1;
-    }
+    const auto same = [&](const RefinedFit& other) {
+      return same_optimum(fit.mixture, other.mixture, second_moment_);
+    };
+    if (fit.accepted && std::ranges::none_of(accepted_, same)) accepted_.push_back(fit);
+    if (!best_ || beats(fit, *best_)) best_ = std::move(fit);
   }
 
   /// Accepted before rejected; all conditions before some; then, of accepted fits, the lesser J, which all
@@ -213,9 +293,12 @@ class Search {
   std::optional<RowBlocks> thin_rows_;
   std::vector<Mixture> seen_;        // optima of EM on all rows of the sample
   std::vector<Mixture> rough_seen_;  // and on few
+  std::vector<Mixture> around_;      // where EM ended while looking around, one for each start
+  std::vector<RefinedFit> accepted_;
   std::optional<RefinedFit> best_;
   Complaints last_complaints_;
   int tried_ = 0;
+  int refined_around_ = 0;
 };
 
 Verdict check_input(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count) {
@@ -265,7 +348,8 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
     if (settings.fall_back) search.try_fall_back();
     starts = {};
   }
-  if (search.accepted() && !from_previous && component_count >= many_laws) search.confirm(random);
+  if (search.accepted() && component_count >= many_laws && (!from_previous || settings.seek_rivals))
+    search.look_around(from_previous);
   if (!search.best()) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
   return *search.best();
 }

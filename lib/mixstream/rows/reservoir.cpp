@@ -50,17 +50,31 @@ void Reservoir::insert(const Row& row, std::uint64_t hash, double weight, std::u
 
 void Reservoir::push(Entry entry, std::span<const double> features, double response) noexcept {
   if (!(entry.key <= largest_key)) return;
-  if (held_ > capacity_) {  // full: the largest key makes room, or the newcomer stays out
-    if (!smaller(entry, entries_.front())) return;
-    drop_largest();
-  }
-  entry.slot = entries_[held_].slot;
-  entries_[held_++] = entry;
+  const bool full = held_ > capacity_;  // the largest key makes room, or the newcomer stays out
+  if (full && !smaller(entry, entries_.front())) return;
+  entry.slot = full ? entries_.front().slot : entries_[held_].slot;
   double* values = values_.data() + entry.slot * (feature_count_ + 1);
   std::ranges::copy(features, values);
   values[feature_count_] = response;
-  std::ranges::push_heap(entries_.begin(), held_end(), smaller);
+  if (full) {
+    replace_largest(entry);
+  } else {
+    entries_[held_++] = entry;
+    std::ranges::push_heap(entries_.begin(), held_end(), smaller);
+  }
   if (held_ > capacity_) lower_limit(threshold());
+}
+
+/// The newcomer sinks from the top of the heap to its place.
+void Reservoir::replace_largest(const Entry& entry) noexcept {
+  std::size_t hole = 0;
+  for (std::size_t child = 1; child < held_; child = 2 * hole + 1) {
+    if (child + 1 < held_) child += smaller(entries_[child], entries_[child + 1]) ? 1 : 0;
+    if (!smaller(entry, entries_[child])) break;
+    entries_[hole] = entries_[child];
+    hole = child;
+  }
+  entries_[hole] = entry;
 }
 
 void Reservoir::drop_largest() noexcept {
@@ -75,8 +89,8 @@ void Reservoir::scale_weights(double factor) noexcept {
   }
   std::ranges::make_heap(entries_.begin(), held_end(), smaller);
   while (held_ > 0 && !(entries_.front().key <= largest_key)) drop_largest();
-  limit_ /= factor;
-  if (!(limit_ <= largest_key)) limit_ = no_limit;  // the rows that set it are gone
+  const double limit = limit_ / factor;
+  set_limit(limit <= largest_key ? limit : no_limit);  // beyond, the rows that set it are gone
 }
 
 void Reservoir::merge(const Reservoir& other, double factor) noexcept {

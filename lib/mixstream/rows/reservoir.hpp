@@ -56,7 +56,7 @@ class Reservoir {
 
   /// Whether a row may enter: false for nearly all, once many have come. No throw; one comparison.
   bool wants(std::uint64_t hash, double weight) const noexcept {
-    return unit(hash) < limit_ * weight;  // since -log(1 - u) >= u
+    return weight == 1.0 ? hash <= hash_limit_ : unit(hash) < limit_ * weight;  // since -log(1 - u) >= u
   }
   /// Offers a row. No throw, no allocation; one comparison mostly, log R when the row enters.
   void offer(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept {
@@ -73,13 +73,13 @@ class Reservoir {
 
   void clear() noexcept {
     held_ = 0;
-    limit_ = no_limit;
+    set_limit(no_limit);
   }
 
   /// Keys from here on up are not wanted: of rows that would not stay, or by lower_limit. No throw.
   double limit() const noexcept { return limit_; }
   /// For a sample that will be merged into another, which already holds R + 1 keys below this. No throw.
-  void lower_limit(double key) noexcept { limit_ = std::min(limit_, key); }
+  void lower_limit(double key) noexcept { set_limit(std::min(limit_, key)); }
 
   /// The sample with weights that make it speak for all rows. `unit_weight`: the weight that now counts as
   /// one row.
@@ -97,12 +97,18 @@ class Reservoir {
 
  private:
   static constexpr double no_limit = std::numeric_limits<double>::max();
+  static constexpr std::uint64_t largest_hash = std::numeric_limits<std::uint64_t>::max();
   static double unit(std::uint64_t hash) noexcept {  // in (0, 1)
     return (static_cast<double>(hash >> 11) + 0.5) * 0x1p-53;
+  }
+  void set_limit(double limit) noexcept {
+    limit_ = limit;
+    hash_limit_ = limit < 0.5 ? static_cast<std::uint64_t>(limit * 0x1p64) + 0x1000 : largest_hash;
   }
   static double exponential(std::uint64_t hash) noexcept { return -std::log1p(-unit(hash)); }  // E
   void insert(const Row& row, std::uint64_t hash, double weight, std::uint8_t bin) noexcept;
   void push(Entry entry, std::span<const double> features, double response) noexcept;
+  void replace_largest(const Entry& entry) noexcept;
   void drop_largest() noexcept;
   double threshold() const noexcept { return entries_.front().key; }  // tau, once R + 1 rows are held
   std::vector<std::size_t> order() const;
@@ -112,6 +118,7 @@ class Reservoir {
   std::size_t feature_count_;
   std::size_t held_ = 0;
   double limit_ = no_limit;
+  std::uint64_t hash_limit_ = largest_hash;  // of a row of weight 1: no hash beyond has a key below limit_
   std::vector<Entry> entries_;  // R + 1: a heap of those held, largest key first, then free slots
   std::vector<double> values_;  // features and response by slot
 };

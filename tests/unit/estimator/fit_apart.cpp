@@ -84,6 +84,24 @@ TEST_CASE("feedback survives its bytes, and rows that came meanwhile stay") {
   CHECK(estimator.last_fit() == feedback.fit);
 }
 
+TEST_CASE("a doubt comes back with the feedback, is saved, and keeps a fit from being called ok") {
+  Estimator estimator = Estimator::create(settings_of(2)).value();
+  Simulation rows = two_laws();
+  absorb(estimator, rows, 2500);
+  estimator.scheduled_fit();
+  REQUIRE(estimator.fit().status == FitStatus::ok);
+  FitFeedback feedback = Estimator(estimator).fit_apart().feedback;
+  feedback.schedule = {.next_check = 4000, .bins = 1, .in_doubt = true};
+  const Outcome<FitFeedback> back = FitFeedback::decode(feedback.encode());
+  REQUIRE(back);
+  CHECK(back.value() == feedback);
+  REQUIRE(estimator.take(back.value()));
+  const Estimator saved = Estimator::decode(estimator.encode(), settings_of(2)).value();
+  const Report report = saved.fit();
+  CHECK(report.status == FitStatus::poor_fit);
+  CHECK(report.words.find("other starts met different ones") != std::string::npos);
+}
+
 TEST_CASE("shortened feedback is refused") {
   Estimator estimator = Estimator::create(settings_of(2)).value();
   Simulation rows = two_laws();

@@ -66,6 +66,29 @@ TEST_CASE(
   CHECK(driver.should_check(16000));
 }
 
+TEST_CASE("a fit with rivals puts the polish in doubt until a check finds none, and checks come sooner") {
+  Stream stream;
+  PolishDriver driver({.first_check = 1000});
+  RefinedFit doubted = stream.refined;
+  doubted.rivals = 2;
+  CHECK(driver.reconcile(doubted, stream.sample, 9000) == Reconciled::started);
+  CHECK(driver.in_doubt());
+  CHECK(driver.next_check() == 16000);
+  driver.reconcile(doubted, stream.sample, 16000);
+  CHECK(driver.next_check() == 32000);
+  CHECK(PolishDriver::restore(driver.state(), {}).value().in_doubt());
+  PolishDriver other;
+  other.take_schedule(driver.schedule());
+  CHECK(other.in_doubt());
+  RefinedFit rejected = stream.refined;
+  rejected.accepted = false;
+  driver.reconcile(rejected, stream.sample, 32000);
+  CHECK(driver.in_doubt());
+  driver.reconcile(stream.refined, stream.sample, 64000);
+  CHECK_FALSE(driver.in_doubt());
+  CHECK(driver.next_check() == 256000);
+}
+
 TEST_CASE("an accepted fit begins a polish, a rejected one neither begins nor ends it") {
   Stream stream;
   PolishDriver driver;

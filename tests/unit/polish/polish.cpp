@@ -3,12 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <map>
-#include <sstream>
 #include <string>
 
 #include "mixstream/likelihood/likelihood.hpp"
@@ -16,49 +11,11 @@
 #include "mixstream/random.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "support/allocation_count.hpp"
+#include "support/golden.hpp"
 
 using namespace mixstream;
 
 namespace {
-
-/// One golden file of the numpy reference: named lists of numbers.
-struct Golden {
-  std::size_t d = 0, k = 0, rows = 0;
-  NoiseModel noise = NoiseModel::shared;
-  std::map<std::string, std::vector<double>> lists;
-
-  Row row(std::size_t i) const {
-    return {{lists.at("features").data() + i * d, d}, lists.at("responses")[i]};
-  }
-};
-
-Golden read_golden(const std::filesystem::path& path) {
-  Golden golden;
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) {
-    std::istringstream words(line);
-    std::string name;
-    words >> name;
-    if (name == "shape") {
-      std::string noise;
-      words >> golden.d >> golden.k >> golden.rows >> noise;
-      golden.noise = noise == "shared" ? NoiseModel::shared : NoiseModel::per_component;
-      continue;
-    }
-    double number = 0.0;
-    while (words >> number) golden.lists[name].push_back(number);
-  }
-  return golden;
-}
-
-double largest_difference(const std::vector<double>& ours, const std::vector<double>& theirs) {
-  REQUIRE(ours.size() == theirs.size());
-  double largest = 0.0;
-  for (std::size_t i = 0; i < ours.size(); ++i)
-    largest = std::max(largest, std::abs(ours[i] - theirs[i]) / std::max(1.0, std::abs(theirs[i])));
-  return largest;
-}
 
 DenseMatrix square(std::vector<double> values) {
   const auto size = static_cast<std::size_t>(std::sqrt(static_cast<double>(values.size())) + 0.5);
@@ -93,12 +50,10 @@ void absorb(AnchoredPolish& polish, const RowTable& rows, std::size_t from, std:
 }  // namespace
 
 TEST_CASE("polish, warming and merging agree with the numpy reference") {
-  const char* folder = std::getenv("MIXSTREAM_GOLDEN");
-  REQUIRE_MESSAGE(folder != nullptr, "MIXSTREAM_GOLDEN must name tests/golden");
-  int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / "polish")) {
-    CAPTURE(entry.path().string());
-    const Golden golden = read_golden(entry.path());
+  const std::vector<std::filesystem::path> files = golden_files("polish");
+  for (const std::filesystem::path& path : files) {
+    CAPTURE(path.string());
+    const Golden golden = read_golden(path);
     const Mixture start{golden.d, golden.lists.at("start_weights"), golden.lists.at("start_coefficients"),
                         golden.lists.at("start_variances")};
     const DenseMatrix information = square(golden.lists.at("information"));
@@ -118,9 +73,8 @@ TEST_CASE("polish, warming and merging agree with the numpy reference") {
     CHECK(largest_difference(second.fit().parameters, golden.lists.at("second")) < 1e-9);
     REQUIRE(first.merge(second));
     CHECK(largest_difference(first.fit().parameters, golden.lists.at("merged")) < 1e-9);
-    ++files;
   }
-  CHECK(files == 3);
+  CHECK(files.size() == 3);
 }
 
 TEST_CASE("two polishes at one anchor merge to the polish of all rows") {

@@ -26,6 +26,26 @@ double likelihood_error(const Setting& setting, const Drawn& drawn) {
   return law_error(drawn.truth, fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture);
 }
 
+/// y = s p u + r q v with u, v, s, r = 1 or -1, all equally likely: four laws whose y is spread over the same
+/// four levels at every (u, v), so that four constants explain it as well, and other sets of planes.
+Drawn planes_or_levels(std::size_t rows, std::uint64_t seed) {
+  const double p = 1.0, q = 0.37, noise = 0.1;
+  Drawn drawn{
+      {3, {0.25, 0.25, 0.25, 0.25}, {}, std::vector<double>(4, noise * noise)}, {3, {}, {}, {}}, {3, 0}};
+  for (const double s : {1.0, -1.0}) {
+    for (const double r : {1.0, -1.0})
+      for (const double beta : {0.0, s * p, r * q}) drawn.truth.coefficients.push_back(beta);
+  }
+  std::mt19937 random(static_cast<unsigned>(seed));
+  std::normal_distribution<double> normal(0.0, noise);
+  const auto sign = [&] { return random() % 2 == 0 ? 1.0 : -1.0; };
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::vector<double> x{1.0, sign(), sign()};
+    drawn.rows.add({x, sign() * p * x[1] + sign() * q * x[2] + normal(random)});
+  }
+  return drawn;
+}
+
 }  // namespace
 
 TEST_CASE("exact population moments give back the exact parameters, k > d included") {
@@ -118,6 +138,27 @@ TEST_CASE("with many laws a fit that no other start comes back to is not accepte
   const auto found = refine(many.tensor, many.sample, 4, {}, {});
   REQUIRE(found);
   CHECK(found.value().accepted);
+}
+
+TEST_CASE("laws that the rows cannot tell from others have rivals, once they are sought") {
+  const Drawn drawn = planes_or_levels(20000, 5);
+  const Kept kept = keep(drawn, 2500);
+  const Mixture truth = to_pilot(drawn.truth, drawn.layout, kept.pilot);
+  const auto unsought = refine(kept.tensor, kept.sample, 4, {}, {}, &truth);
+  REQUIRE(unsought);
+  CHECK(unsought.value().accepted);
+  CHECK(unsought.value().rivals == 0);
+  const auto sought = refine(kept.tensor, kept.sample, 4, {}, {.seek_rivals = true}, &truth);
+  REQUIRE(sought);
+  CHECK(sought.value().rivals > 0);
+
+  const Drawn four = draw({"four", "1,u,v", 4}, 60000, 4);
+  const Kept sure = keep(four, 2500);
+  const Mixture right = to_pilot(four.truth, four.layout, sure.pilot);
+  const auto alone = refine(sure.tensor, sure.sample, 4, {}, {.seek_rivals = true}, &right);
+  REQUIRE(alone);
+  CHECK(alone.value().accepted);
+  CHECK(alone.value().rivals == 0);
 }
 
 TEST_CASE("a warm re-solve takes the last fit and one refinement") {

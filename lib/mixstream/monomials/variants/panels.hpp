@@ -126,10 +126,12 @@ std::uint32_t multiply_by_panels(const Plan& plan, const Table& table, const Rec
     }
     r += vectors * width;
   };
+  const auto passes = [&](std::size_t vectors) { return (table.rows * vectors * width - 1) / panel_doubles; };
+  const bool narrow = passes(2) < passes(3);  // totals are closed less often
   for (;;) {  // panels of three vectors, but two of two rather than three and one
     const std::uint32_t vectors = (all.right_end - r) / width;
     if (vectors < 2) return r;
-    if (vectors == 2 || vectors == 4)
+    if (narrow || vectors == 2 || vectors == 4)
       over_rows(Index<2>{}, Index<6>{});
     else
       over_rows(Index<3>{}, Index<4>{});

@@ -31,7 +31,8 @@ struct Plan {
   std::size_t columns;                ///< N(m, 3)
   const std::uint32_t* left_offsets;  ///< where the left column starts in the table
   const std::uint32_t* row_starts;
-  const Rectangle* rectangles;  ///< all of pivots 2, 3, ...; 0 and 1 are done while the table is built
+  const std::uint32_t* pairs;   ///< the columns (0, i, j) in left-rank order of (i, j)
+  const Rectangle* rectangles;  ///< all but the first two pivots and the last: while the table is built
   std::size_t rectangle_count;
   bool panels;  ///< whether turning right columns into rows is worth while, see panels.hpp
 };
@@ -50,7 +51,7 @@ struct Totals {
 };
 
 /// Doubles of a panel, see panels.hpp: most of a usual first-level cache.
-inline constexpr std::size_t panel_doubles = 3 * 1024;
+inline constexpr std::size_t panel_doubles = std::size_t{3} * 1024;
 
 using Accumulate = void (*)(const Plan&, const Block&, double* workspace, Totals) noexcept;
 

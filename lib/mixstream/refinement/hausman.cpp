@@ -1,0 +1,41 @@
+#include "mixstream/refinement/hausman.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "mixstream/likelihood/matching.hpp"
+#include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/refinement/judge.hpp"
+
+namespace mixstream {
+
+double hausman_distance(const RefinedFit& refined, const Mixture& mixture) {
+  if (refined.mixture.feature_count != mixture.feature_count ||
+      refined.mixture.component_count() != mixture.component_count())
+    return std::numeric_limits<double>::infinity();
+  const std::vector<double> theirs = to_parameters(refined.mixture, refined.noise);
+  std::vector<double> gap =
+      to_parameters(relabelled(mixture, matching_order(refined.mixture, mixture)), refined.noise);
+  for (std::size_t i = 0; i < gap.size(); ++i) gap[i] -= theirs[i];
+  double form = 0.0;
+  for (std::size_t i = 0; i < gap.size(); ++i) {
+    for (std::size_t j = 0; j < gap.size(); ++j) form += gap[i] * refined.information(i, j) * gap[j];
+  }
+  return form / static_cast<double>(gap.size());
+}
+
+double hausman_limit(std::size_t parameter_count, double limit) noexcept {
+  return limit * (1.0 + 3.0 / static_cast<double>(parameter_count));
+}
+
+bool moments_reject(const RefinedFit& refined, const Mixture& mixture) {
+  if (refined.dof == 0 || refined.conditions.starts_with("q<=3")) return false;
+  const double parameters = static_cast<double>(refined.information.rows);
+  const double spread = std::max(1.0, refined.distance / static_cast<double>(refined.dof));
+  const double distance = refined.distance + spread * parameters * hausman_distance(refined, mixture);
+  return !(distance <
+           refined.expected_ratio * largest_distance(static_cast<double>(refined.condition_count)));
+}
+
+}  // namespace mixstream

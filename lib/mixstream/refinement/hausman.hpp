@@ -1,0 +1,23 @@
+// How far a mixture lies from a refined fit, in the refined fit's own errors.
+#pragma once
+
+#include "mixstream/mixture.hpp"
+#include "mixstream/refinement/refine.hpp"
+
+namespace mixstream {
+
+/// (theta - theta_r)' I_r (theta - theta_r) / P after matching labels: about 1 or less when both estimate the
+/// same thing. Infinite when the models differ. Allocates.
+double hausman_distance(const RefinedFit& refined, const Mixture& mixture);
+
+/// The largest distance of two estimates of the same thing. `limit` is for many parameters; few scatter more
+/// widely about their mean of one: the chance of a false alarm stays below one in a million from two
+/// parameters on. No throw.
+double hausman_limit(std::size_t parameter_count, double limit = 6.0) noexcept;
+
+/// Whether J of the moments would reject the mixture where it accepts the refined fit: to second order, J
+/// there is the refined fit's and its Hausman distance. Never where only y, y^2 and y^3 were matched: the
+/// noise is not Gaussian then, and the scores may differ. Allocates; P^2 products.
+bool moments_reject(const RefinedFit& refined, const Mixture& mixture);
+
+}  // namespace mixstream

@@ -1,0 +1,67 @@
+#include "mixstream/verdict_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace mixstream {
+namespace {
+
+constexpr double doubtful_p = 1e-4;  // an accepted fit with less is not said to agree
+
+double ratio_of(const RefinedFit& fit) {
+  return fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1));
+}
+
+std::string accepted_words(const RefinedFit& fit) {
+  const char* const matched = fit.conditions.starts_with("q<=3")
+                                  ? "; the noise is not Gaussian, so only y, y^2 and y^3 were matched"
+                                  : "";
+  if (fit.dof > 0 && fit.p_value < doubtful_p) {
+    return fmt::format(
+        "accepted with a doubt: J/dof {:.2f} is more than chance explains (p {:.2g}), but weights from a "
+        "sample with such tails can be wrong by a factor of {:.1f}; a larger --sample decides{}.",
+        ratio_of(fit), fit.p_value, fit.expected_ratio, matched);
+  }
+  return fmt::format("the moments agree with the fit (J/dof {:.2f}, p {:.2g}){}.", ratio_of(fit), fit.p_value,
+                     matched);
+}
+
+}  // namespace
+
+std::string verdict_words(const RefinedFit& fit, bool tail_suspected) {
+  if (fit.accepted) return accepted_words(fit);
+  if (tail_suspected) {
+    return "do not trust these laws: rows far outside the bulk have ruined the moments. Look at the largest "
+           "rows; fewer of them could be set aside.";
+  }
+  const std::string against = fit.complaints.text();
+  return fmt::format(
+      "do not trust these laws: {} speak{} against them (J/dof {:.2f}, p {:.2g}). The number of laws may be "
+      "wrong, a feature missing, {}outliers large, or which law holds may depend on x.",
+      against, against.find(',') == std::string::npos && !against.ends_with('s') ? "s" : "", ratio_of(fit),
+      fit.p_value,
+      fit.noise == NoiseModel::shared ? "the noise unequal between laws (noise per-component), " : "");
+}
+
+std::string lost_words() {
+  return "the moments agree with the fit, but one component is not there: try a smaller k.";
+}
+
+std::string doubted_words() {
+  return "do not trust these laws yet: other starts met different ones that explain the moments and the "
+         "sample "
+         "of rows as well. More rows decide, or a larger --sample.";
+}
+
+std::string parted_words(double distance) {
+  return fmt::format(
+      "do not trust these laws: the moments and the scores of the rows lead to different ones ({:.1f} times "
+      "as "
+      "far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger sample or "
+      "another seed.",
+      std::sqrt(distance));
+}
+
+}  // namespace mixstream
