@@ -163,8 +163,10 @@ void FitRun::read_file(std::size_t number) {
   }
   std::unique_ptr<RowReader> rows = std::move(reader).value();
   if (file_end_ == 0 && plan_.group.empty()) {
-    rows = read_ahead(std::move(rows),
-                      {.batch_rows = settings.batch_rows, .width = plan_.numbers().size(), .wake = wake});
+    ReadAheadSettings ahead{.batch_rows = settings.batch_rows, .width = plan_.numbers().size(), .wake = wake};
+    const bool raw = settings.format == Format::f64 || settings.format == Format::f32;
+    if (raw) ahead.most_bytes = 1U << 20U;  // nothing to parse: little is gained
+    rows = read_ahead(std::move(rows), ahead);
   }
   read_rows(*rows);
 }

@@ -34,7 +34,7 @@ struct Complaints {
 };
 
 /// From so many laws on the sample has many optima: an accepted fit must be met again, and have no rival.
-inline constexpr std::size_t many_laws = 4;
+inline constexpr std::size_t many_laws = 3;
 
 struct RefinedFit {
   Mixture mixture;
@@ -53,7 +53,7 @@ struct RefinedFit {
   std::size_t condition_count = 0;  ///< how many, after dependent ones dropped out
   Complaints complaints;
   bool accepted = false;  ///< checked, and without complaint
-  int rivals = 0;         ///< from four laws on: other laws that neither J nor the sample excludes
+  int rivals = 0;         ///< from three laws on: other laws that neither J nor the sample excludes
   int starts_tried = 0;   ///< refinements run until this one was taken
   int iterations = 0;     ///< Levenberg-Marquardt steps of this refinement
 
@@ -67,8 +67,8 @@ struct RefineSettings {
   int first_starts = 8;                       ///< given ones, filled up with random ones
   int more_starts = 12;                       ///< random ones, when none of the first is accepted
   int warm_iterations = 100;                  ///< of EM on the sample, for every start
-  int confirming_starts = 24;                 ///< at most, from four laws on, to come back to an accepted fit
-  int rival_starts = 12;                      ///< at least, from four laws on, to meet its rivals
+  int confirming_starts = 24;                 ///< at most, from three laws on, to come back to an accepted fit
+  int rival_starts = 12;                      ///< at least, from three laws on, to meet its rivals
   int rival_refinements = 6;                  ///< at most, from where they end
   bool seek_rivals = false;                   ///< of a fit accepted straight from the previous one too
   std::size_t warm_rows = 1250;               ///< rows of the sample that EM begins with
@@ -80,7 +80,7 @@ struct RefineSettings {
 /// Refines from the previous fit, when there is one, and takes the result when it is accepted. Otherwise
 /// warms all starts by EM on the sample, refines from EM's optima and, with three laws or more, from hardly
 /// warmed starts too, and takes the accepted fit of least J; without one it goes on with more starts, and
-/// ends with the likeliest of those tried. From four laws on an accepted fit must be met again, and rivals
+/// ends with the likeliest of those tried. From three laws on an accepted fit must be met again, and rivals
 /// are sought: other laws, apart beyond their errors, that J and the sample accept nearly as well. Tensor and
 /// sample in the same coordinates; under NoiseModel::known every start carries the known variances. Refuses
 /// when there are fewer conditions than parameters, no rows, or nothing finite to say. Allocates; no state
