@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -31,24 +32,20 @@ struct Latency {
   double average = 0.0, p99 = 0.0, p999 = 0.0, worst = 0.0;
 };
 
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
-
-/// Processor time of a row: the median over stretches of 10,000 rows.
+/// Processor time of a row: the average of the best pass, as in measure.hpp. The passes before leave few rows
+/// to enter the sample.
 template <class Take>
 double average_of(const LoopRows& rows, Take take, int passes) {
-  constexpr std::size_t stretch = 10000;
-  std::vector<double> averages;
-  for (int pass = -passes; pass < passes; ++pass) {  // at first: until few rows enter the sample
-    for (std::size_t i = 0; i < rows.size(); i += stretch) {
-      const double begin = bench::thread_seconds();
-      for (std::size_t j = i; j < i + stretch; ++j) take(rows.row(j));
-      if (pass >= 0) averages.push_back(1e9 * (bench::thread_seconds() - begin) / stretch);
+  double best = std::numeric_limits<double>::infinity();
+  for (int pass = -passes; pass < passes; ++pass) {
+    const double begin = bench::thread_seconds();
+    for (std::size_t i = 0; i < rows.size(); i += 1000) {
+      for (std::size_t j = 0; j < 1000; ++j) take(rows.row(i % 2000 + j));
     }
+    const double average = 1e9 * (bench::thread_seconds() - begin) / static_cast<double>(rows.size());
+    if (pass >= 0) best = std::min(best, average);
   }
-  return median(std::move(averages));
+  return best;
 }
 
 /// The average in processor time; the rest from single rows by the clock on the wall, with the clock's own
@@ -143,16 +140,15 @@ Latency measure_beside(const LoopRows& rows, Take take, int passes, Work work, d
     }
   });
   Latency beside = measure(rows, take, passes);
-  std::vector<double> with, without;
+  beside.average = alone = std::numeric_limits<double>::infinity();
   for (int turn = 0; turn < 20; ++turn) {
     busy = turn % 2 != 0;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the neighbour ends what it was at
-    (busy ? with : without).push_back(average_of(rows, take, 1));
+    double& best = busy ? beside.average : alone;
+    best = std::min(best, average_of(rows, take, 1));
   }
   running = false;
   neighbour.join();
-  beside.average = median(with);
-  alone = median(without);
   return beside;
 }
 
@@ -216,7 +212,8 @@ void bench_latency(LoopOutput output) {
         "|\n|---|---|---|---|---|---|---|\n");
   }
   for (const std::size_t d : {4U, 8U, 16U}) {
-    const LoopRows rows(d, d > 8 ? 20000 : 100000);
+    const LoopRows rows(d, d > 8 ? 20000 : 100000,
+                        2000);  // they stay in the cache, as one does that was just read
     const int passes = d > 8 ? 3 : 10;
     Printer print{output, d};
     bench_moments(rows, passes, print);

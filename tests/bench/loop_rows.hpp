@@ -11,10 +11,13 @@ struct LoopRows {
   std::size_t d;
   std::vector<double> features;
   std::vector<double> responses;
+  std::size_t count;
 
-  LoopRows(std::size_t d_, std::size_t count) : d(d_), features(d_ * count), responses(count) {
+  /// `distinct`: rows after which they begin anew.
+  LoopRows(std::size_t d_, std::size_t count_, std::size_t distinct)
+      : d(d_), features(d_ * distinct), responses(distinct), count(count_) {
     mixstream::Random random(3);
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < distinct; ++i) {
       double y = 0.3 * random.normal();
       const double side = random.uniform() < 0.4 ? 1.0 : -0.5;
       for (std::size_t j = 0; j < d; ++j) {
@@ -24,8 +27,13 @@ struct LoopRows {
       responses[i] = y;
     }
   }
-  std::size_t size() const { return responses.size(); }
-  mixstream::Row row(std::size_t i) const { return {{features.data() + i * d, d}, responses[i]}; }
+  LoopRows(std::size_t d_, std::size_t count_) : LoopRows(d_, count_, count_) {}
+
+  std::size_t size() const { return count; }
+  mixstream::Row row(std::size_t i) const {
+    const std::size_t at = i < responses.size() ? i : i % responses.size();
+    return {{features.data() + at * d, d}, responses[at]};
+  }
 };
 
 inline mixstream::LoopSettings loop_settings(std::size_t d, bool polish) {
