@@ -9,6 +9,17 @@
 namespace mixstream {
 namespace {
 
+/// Whether the moments hold more than twice what the polish does, a parameter in the mean: many rows came
+/// between the fit at which it began and its beginning, as when a burst passes while that fit is made.
+bool knows_far_more(const RefinedFit& refined, const PolishedFit& polished) noexcept {
+  const std::size_t size = refined.information.rows;
+  if (size != polished.information.rows) return false;
+  double logarithms = 0.0;
+  for (std::size_t i = 0; i < size; ++i)
+    logarithms += std::log(refined.information(i, i) / polished.information(i, i));
+  return logarithms > std::log(2.0) * static_cast<double>(size);
+}
+
 bool same_model(const Mixture& a, const Mixture& b) noexcept {
   return a.feature_count == b.feature_count && a.component_count() == b.component_count();
 }
@@ -206,6 +217,7 @@ std::optional<PolishedFit> PolishDriver::fit_to_report(const RefinedFit& refined
   if (!std::ranges::all_of(fit.information.values, [](double value) { return std::isfinite(value); }))
     return {};
   if (polish_->rows() < sample.size()) {  // just begun: the sample still says more than the rows since
+    if (refined.accepted && knows_far_more(refined, fit)) return {};
     AnchoredPolish warmed = *polish_;
     warmed.warm_anchor(sample);
     fit.mixture = warmed.anchor();

@@ -126,8 +126,9 @@ class PolishDriver {
   std::uint64_t resets() const noexcept { return state_.resets; }
   bool in_doubt() const noexcept { return state_.in_doubt; }  ///< see PolishDriverState
 
-  /// The polished fit, unless there is none, it is not finite, or the sample finds the refined fit better
-  /// beyond chance: then report the refined one. Allocates.
+  /// The polished fit, unless there is none, it is not finite, it has just begun and knows far less than an
+  /// accepted refined fit, or the sample finds that one better beyond chance: then report the refined one.
+  /// Allocates.
   std::optional<PolishedFit> fit_to_report(const RefinedFit& refined, const RowTable& sample) const;
 
  private:

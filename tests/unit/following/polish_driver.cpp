@@ -163,6 +163,19 @@ TEST_CASE("a polish worse than the refined fit is not reported") {
   CHECK(driver.fit_to_report(stream.refined, stream.sample).has_value());
 }
 
+TEST_CASE("a polish that began behind a burst gives way to the moments of all its rows") {
+  Stream stream;
+  PolishDriver driver;
+  driver.reconcile(stream.refined, stream.sample, 1);
+  stream.feed(driver, 100);
+  RefinedFit later = stream.refined;
+  for (double& value : later.information.values) value *= 40.0;
+  CHECK_FALSE(driver.fit_to_report(later, stream.sample).has_value());
+  CHECK(driver.fit_to_report(stream.refined, stream.sample).has_value());
+  stream.feed(driver, 30000);
+  CHECK(driver.fit_to_report(later, stream.sample).has_value());
+}
+
 TEST_CASE("a fit whose noise has vanished is only a place to begin looking") {
   Stream stream;
   RefinedFit broken = stream.refined;
