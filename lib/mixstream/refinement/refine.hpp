@@ -64,14 +64,14 @@ struct RefinedFit {
 
 struct RefineSettings {
   NoiseModel noise = NoiseModel::shared;
-  int first_starts = 8;                       ///< given ones, filled up with random ones
-  int more_starts = 12;                       ///< random ones, when none of the first is accepted
-  int warm_iterations = 100;                  ///< of EM on the sample, for every start
-  int confirming_starts = 24;                 ///< at most, from three laws on, to come back to an accepted fit
-  int rival_starts = 12;                      ///< at least, from three laws on, to meet its rivals
-  int rival_refinements = 6;                  ///< at most, from where they end
-  bool seek_rivals = false;                   ///< of a fit accepted straight from the previous one too
-  std::size_t warm_rows = 1250;               ///< rows of the sample that EM begins with
+  int first_starts = 8;          ///< given ones, filled up with random ones
+  int more_starts = 12;          ///< random ones, when none of the first is accepted
+  int warm_iterations = 100;     ///< of EM on the sample, for every start
+  int confirming_starts = 24;    ///< at most, from three laws on, to come back to an accepted fit
+  int rival_starts = 12;         ///< at least, from three laws on, to meet its rivals
+  int rival_refinements = 6;     ///< at most, from where they end
+  bool seek_rivals = false;      ///< of a fit accepted straight from the previous one too
+  std::size_t warm_rows = 1250;  ///< rows of the sample that EM begins with
   std::size_t largest_condition_count = 750;  ///< poorer sets of conditions are chosen where d is large
   bool fall_back = true;                      ///< to q <= 3 when only J complains: noise may not be Gaussian
   std::uint64_t seed = 1;                     ///< of the random starts
