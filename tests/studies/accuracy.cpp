@@ -11,6 +11,7 @@
 #include "experiments/pass.hpp"
 #include "experiments/statistics.hpp"
 #include "mixstream/likelihood/em.hpp"
+#include "words.hpp"
 
 namespace {
 
@@ -52,13 +53,7 @@ std::string ratios(const std::vector<double>& errors, const std::vector<double>&
 }  // namespace
 
 int main(int count, char** words) {
-  const auto word = [&](int i, const char* otherwise) {
-    return std::string(count > i ? words[i] : otherwise);
-  };
-  const std::size_t rows = std::stoul(word(1, "500000"));
-  const std::size_t seeds = std::stoul(word(2, "20"));
-  const std::string only = word(3, "");
-  const std::uint64_t first_seed = std::stoul(word(4, "70000"));
+  const auto [rows, seeds, only, first_seed] = StudyWords(count, words, "", 70000);
   fmt::print("{} rows, {} seeds from {}; error / MLE error: median, rms, maximum\n", rows, seeds, first_seed);
   fmt::print("{:<12} {:>8}  {:^19} {:^19} {:>8} {:>8} {:>9} {:>8} {:>9}\n", "setting", "MLE", "refined",
              "polished", "failures", "as ok", "rejected", "unpol.", "solve ms");

@@ -14,6 +14,7 @@
 #include "experiments/pass.hpp"
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/matching.hpp"
+#include "words.hpp"
 
 namespace {
 
@@ -83,13 +84,7 @@ void print(const char* where, const Counts& counts) {
 }  // namespace
 
 int main(int count, char** words) {
-  const auto word = [&](int i, const char* otherwise) {
-    return std::string(count > i ? words[i] : otherwise);
-  };
-  const std::size_t rows = std::stoul(word(1, "500000"));
-  const std::size_t seeds = std::stoul(word(2, "20"));
-  const std::string label = word(3, "(2,6,5)");
-  const std::uint64_t first_seed = std::stoul(word(4, "76000"));
+  const auto [rows, seeds, label, first_seed] = StudyWords(count, words, "(2,6,5)", 76000);
   std::vector<PaperRow> all = first_table();
   std::ranges::copy(second_table(), std::back_inserter(all));
   for (const bool cut : {false, true}) {

@@ -138,8 +138,8 @@ void build_table(const Plan& plan, const Workspace& space, const Block& block, s
   raise_last_variable<Weighted>(plan, space, block);
   for (std::size_t k = 0; k < m; ++k) take_variable<Weighted>(plan, space, block, k);
   const double* const fourth[] = {space.fourth};
-  const std::size_t pivot_1 = m > 1 ? first + 1 : first;  // with z_1^3, a left column
-  build_range<4, 1, Weighted>(plan, space, rows, fourth, m, pivot_1);
+  const std::size_t pairs_end = m > 1 ? first + 1 : first;  // and z_1^3, a left column of pivot 1
+  build_range<4, 1, Weighted>(plan, space, rows, fourth, m, pairs_end);
   const double* left[3] = {};  // of pivot 1: z_1, z_1^2, z_1^3
   for (std::size_t i = 0; i < 3 && m > 1; ++i) left[i] = space.scaled + plan.left_offsets[1 + i];
   build_range<3, 3, Weighted>(plan, space, rows, left, first, plan.columns);
