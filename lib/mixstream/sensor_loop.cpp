@@ -48,7 +48,8 @@ struct SensorLoop::Core {
   std::uint64_t last_hand_over_rows = 0;
   double last_hand_over_time = -std::numeric_limits<double>::infinity();
   double latest_time = 0.0;
-  std::uint64_t due_at_rows = 0;  // the least count at which the policy asks
+  std::uint64_t due_at_rows = 0;   // the least count at which the policy asks
+  std::uint64_t look_at_rows = 0;  // the same; 0 while every row must look whether there is more to do
 
   // The solver thread's.
   alignas(64) Estimator total;
@@ -75,11 +76,15 @@ struct SensorLoop::Core {
   }
 
   void schedule() noexcept;
+  void set_hand(bool exchange_is_at_hand) noexcept;
+  [[gnu::noinline]] RowVerdict absorb_and_polish(const Row& row) noexcept;
+  [[gnu::noinline]] RowVerdict end_step(const Row& row, BulkStep step) noexcept;
+  [[gnu::noinline]] RowVerdict end_row(const Row& row, RowVerdict verdict) noexcept;
   bool may_go_on() const noexcept;
   bool due() const noexcept;
   void receive() noexcept;
   void hand_over() noexcept;
-  [[gnu::noinline]] void exchange_rows() noexcept;
+  void exchange_rows() noexcept;
   Report solve();
   void give_back();
 };
@@ -89,12 +94,17 @@ void SensorLoop::Core::schedule() noexcept {
   due_at_rows = std::numeric_limits<std::uint64_t>::max();
   if (policy.every_rows > 0) due_at_rows = front.next_every_;
   if (policy.for_polish && front.polish_) due_at_rows = std::min(due_at_rows, front.polish_->next_check());
+  set_hand(exchange_at_hand);
+}
+
+void SensorLoop::Core::set_hand(bool exchange_is_at_hand) noexcept {
+  exchange_at_hand = exchange_is_at_hand;
+  look_at_rows = exchange_at_hand && !watches ? due_at_rows : 0;
 }
 
 /// The short answer of nearly all rows: nothing to give, nothing to take.
 inline bool SensorLoop::Core::may_go_on() const noexcept {
-  return exchange_at_hand && !watches && front.state_.row_count() < due_at_rows &&
-         !asked.load(std::memory_order_relaxed);
+  return front.state_.row_count() < look_at_rows && !asked.load(std::memory_order_relaxed);
 }
 
 bool SensorLoop::Core::due() const noexcept {
@@ -106,7 +116,7 @@ bool SensorLoop::Core::due() const noexcept {
 
 /// Takes what the solver gave: the fit for classification, a polish that began, the next row counts.
 void SensorLoop::Core::receive() noexcept {
-  exchange_at_hand = true;
+  set_hand(true);
   if (exchange.fit_is_new) std::swap(fit, exchange.fit);
   if (exchange.schedule_is_new) {
     if (exchange.polish_is_new)
@@ -127,7 +137,7 @@ void SensorLoop::Core::hand_over() noexcept {
   exchange.drift.assign(front.drift_.begin(), front.drift_.end());  // within what is reserved
   last_hand_over_rows = front.state_.row_count();
   last_hand_over_time = latest_time;
-  exchange_at_hand = false;
+  set_hand(false);
   asked.store(false, std::memory_order_relaxed);
   owner.store(Owner::solver, std::memory_order_release);
 }
@@ -139,6 +149,20 @@ void SensorLoop::Core::exchange_rows() noexcept {
     receive();
   }
   if (due() && front.state_.pilot_is_fixed()) hand_over();
+}
+
+RowVerdict SensorLoop::Core::absorb_and_polish(const Row& row) noexcept {
+  return end_row(row, front.absorb_and_polish(row));
+}
+
+RowVerdict SensorLoop::Core::end_step(const Row& row, BulkStep step) noexcept {
+  return end_row(row, front.state_.end_step(row, step));
+}
+
+RowVerdict SensorLoop::Core::end_row(const Row& row, RowVerdict verdict) noexcept {
+  if (verdict == RowVerdict::accepted) latest_time = row.time;
+  if (!may_go_on()) exchange_rows();
+  return verdict;
 }
 
 Outcome<SensorLoop> SensorLoop::create(const LoopSettings& settings) {
@@ -173,12 +197,11 @@ SensorLoop::~SensorLoop() = default;
 
 RowVerdict SensorLoop::absorb(const Row& row) noexcept {
   Core& core = *core_;
-  Estimator& front = core.front;
-  const RowVerdict verdict = front.polish_is_under_way() ? front.absorb_and_polish(row)
-                                                         : front.state_.absorb_inline<LastRow::lost>(row);
-  if (verdict == RowVerdict::accepted) core.latest_time = row.time;
-  if (!core.may_go_on()) core.exchange_rows();
-  return verdict;
+  if (core.front.polish_is_under_way()) return core.absorb_and_polish(row);
+  const BulkStep step = core.front.state_.step_into_bulk<LastRow::lost>(row);
+  if (step != BulkStep::done) return core.end_step(row, step);
+  core.latest_time = row.time;
+  return core.may_go_on() ? RowVerdict::accepted : core.end_row(row, RowVerdict::accepted);
 }
 
 std::optional<std::size_t> SensorLoop::classify(const Row& row) const noexcept {

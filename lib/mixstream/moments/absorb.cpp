@@ -7,18 +7,27 @@
 namespace mixstream {
 
 RowVerdict MomentState::absorb(const Row& row) noexcept {
-  return absorb_inline<LastRow::kept>(row);
+  const BulkStep step = step_into_bulk<LastRow::kept>(row);
+  return step == BulkStep::done ? RowVerdict::accepted : end_step(row, step);
 }
 
-/// Folds in a full block, and offers the row to the sample.
-void MomentState::end_bulk_row(const Row& row, std::uint64_t hash) noexcept {
+/// What the short way leaves to do.
+RowVerdict MomentState::end_step(const Row& row, BulkStep step) noexcept {
+  if (step == BulkStep::refused) return judge_and_file(row);
+  end_bulk_row(row);
+  return RowVerdict::accepted;
+}
+
+/// Folds in a full block, and offers the row that was taken last to the sample.
+void MomentState::end_bulk_row(const Row& row) noexcept {
   Pane& pane = panes_[0];
   if (pane.bins[0].pending.full()) pane.bins[0].fold(*kernel_, workspace_.data());
-  pane.reservoir.offer(row, hash, row.weight, 0);
+  pane.reservoir.offer(row, row_hash(source_hash_, position_ - 1), row.weight, 0);
 }
 
 /// The way of all other rows.
-RowVerdict MomentState::judge_and_file(const Row& row, std::uint64_t hash) noexcept {
+RowVerdict MomentState::judge_and_file(const Row& row) noexcept {
+  const std::uint64_t hash = row_hash(source_hash_, position_++);
   RowVerdict verdict =
       check(row, static_cast<std::size_t>(settings_.layout.feature_count), settings_.layout.constant_feature);
   if (verdict == RowVerdict::accepted) verdict = pilot_fixed_ ? file(row, hash) : keep(row, hash);

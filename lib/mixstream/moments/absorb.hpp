@@ -78,19 +78,20 @@ inline bool MomentState::write_into_bulk(const Row& row) noexcept {
   return taken.all_inside();
 }
 
+/// Takes the row if it goes the short way. Says what is left to do, so that a caller can leave that to its
+/// last call and keep no register over it.
 template <LastRow last>
-inline RowVerdict MomentState::absorb_inline(const Row& row) noexcept {
-  const std::uint64_t hash = row_hash(source_hash_, position_++);
-  if (!bulk_is_open_ || !write_into_bulk<last>(row)) return judge_and_file(row, hash);
+inline BulkStep MomentState::step_into_bulk(const Row& row) noexcept {
+  if (!bulk_is_open_ || !write_into_bulk<last>(row)) return BulkStep::refused;
   Pane& pane = panes_[0];
   BinMoments& bulk = pane.bins[0];
   bulk.pending.count_next_row(1.0);
   bulk.count(1.0);
-  last_bin_ = 0;
+  if (last == LastRow::kept) last_bin_ = 0;
   ++filed_;
   ++verdicts_[0];
-  if (bulk.pending.full() || pane.reservoir.wants(hash, 1.0)) end_bulk_row(row, hash);
-  return RowVerdict::accepted;
+  const std::uint64_t hash = row_hash(source_hash_, position_++);
+  return bulk.pending.full() || pane.reservoir.wants(hash, 1.0) ? BulkStep::to_end : BulkStep::done;
 }
 
 }  // namespace mixstream

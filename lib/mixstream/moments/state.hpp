@@ -50,6 +50,10 @@ enum class MergeAs {
 
 enum class LastRow { kept, lost };
 
+/// What became of a row on the short way: taken and nothing to do; taken, and a block or the sample waits for
+/// it; not a row for it.
+enum class BulkStep : std::uint8_t { done, to_end, refused };
+
 class MomentState {
  public:
   /// Allocates everything the state will ever need.
@@ -59,10 +63,11 @@ class MomentState {
   /// row on average; at most one block of rows is folded in, but the whole first block once, and four when a
   /// pane closes.
   RowVerdict absorb(const Row& row) noexcept;
-  /// The same, compiled into its caller, who includes moments/absorb.hpp. LastRow::lost: what last_variables
-  /// gives afterwards means nothing.
+  /// The same in two: the first is compiled into its caller, who includes moments/absorb.hpp; unless it says
+  /// done, the second must follow. LastRow::lost: what last_variables and last_bin give then means nothing.
   template <LastRow last>
-  RowVerdict absorb_inline(const Row& row) noexcept;
+  BulkStep step_into_bulk(const Row& row) noexcept;
+  [[gnu::noinline]] RowVerdict end_step(const Row& row, BulkStep step) noexcept;
 
   /// Rows that follow come from this source, beginning at this position; the sample depends on nothing else.
   /// States that will be merged should have different sources.
@@ -141,8 +146,8 @@ class MomentState {
   void open_bulk() noexcept;
   template <LastRow last>
   bool write_into_bulk(const Row& row) noexcept;
-  [[gnu::noinline]] void end_bulk_row(const Row& row, std::uint64_t hash) noexcept;
-  [[gnu::noinline]] RowVerdict judge_and_file(const Row& row, std::uint64_t hash) noexcept;
+  void end_bulk_row(const Row& row) noexcept;
+  RowVerdict judge_and_file(const Row& row) noexcept;
   double transform(const Row& row) noexcept;
   RowVerdict file(const Row& row, std::uint64_t hash) noexcept;
   double growth_at(double clock) noexcept;
