@@ -49,6 +49,21 @@ TEST_CASE("rows given to the solver come back as laws that classify") {
   CHECK(right > 950);
 }
 
+TEST_CASE("a fit that was asked for arrives with the next row, far from any count") {
+  LoopSettings settings = loop_rows::settings();
+  settings.policy.for_polish = false;
+  SensorLoop loop = make_loop(settings);
+  loop_rows::Source source;
+  absorb(loop, source, 4000);
+  CHECK_FALSE(loop.refit());
+  loop.request_refit();
+  absorb(loop, source, 1);
+  REQUIRE(loop.refit());
+  CHECK(loop.fit().component_count() == 0);
+  absorb(loop, source, 1);
+  CHECK(loop.fit().component_count() == 2);
+}
+
 TEST_CASE("the loop and an estimator that absorbed the same rows give the same answer") {
   LoopSettings settings = loop_rows::settings();
   settings.policy.every_rows = 2000;
