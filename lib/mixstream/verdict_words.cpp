@@ -15,6 +15,13 @@ double ratio_of(const RefinedFit& fit) {
 }
 
 std::string accepted_words(const RefinedFit& fit) {
+  if (fit.lower_order) {
+    return fmt::format(
+        "the moments of lower order agree with the fit (J/dof {:.2f}, p {:.2g}); those of order six do not, "
+        "but "
+        "they hang on a few extreme rows.",
+        ratio_of(fit), fit.p_value);
+  }
   const char* const matched = fit.conditions.starts_with("q<=3")
                                   ? "; the noise is not Gaussian, so only y, y^2 and y^3 were matched"
                                   : "";
@@ -51,15 +58,14 @@ std::string lost_words() {
 
 std::string doubted_words() {
   return "do not trust these laws yet: other starts met different ones that explain the moments and the "
-         "sample "
-         "of rows as well. More rows decide, or a larger --sample.";
+         "sample of rows as well. More rows decide, or a larger --sample.";
 }
 
 std::string parted_words(double distance) {
   return fmt::format(
       "do not trust these laws: the moments and the scores of the rows lead to different ones ({:.1f} times "
-      "as "
-      "far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger sample or "
+      "as far apart as their errors allow). One of them is a wrong optimum: try a smaller k, a larger sample "
+      "or "
       "another seed.",
       std::sqrt(distance));
 }

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -164,6 +166,33 @@ DenseMatrix Conditions::covariance(const Mixture& mixture, RowChoice choice) con
     sum.add(begin, std::min(rows_at_once, rows - begin));
   }
   return sum.finished();
+}
+
+double Conditions::variance_error(const Mixture& mixture, int highest_power) const {
+  const Content& c = *content_;
+  std::vector<double> sums(size(highest_power));  // of w g^2 Var(y^q | x), row by row
+  std::vector<double> squares(sums.size());
+  std::array<double, moment_count> moments;
+  for (std::size_t i = 0; i < sample_size(); ++i) {
+    if (i % 64 == 0) yield_point();
+    conditional_moments(mixture, c.sample.row(i).features, moments.data());
+    for (const Block& block : c.blocks) {
+      if (block.power > highest_power) continue;
+      const auto q = static_cast<std::size_t>(block.power);
+      const double variance = c.sample.weights[i] * (moments[2 * q] - moments[q] * moments[q]);
+      const double* g = c.instruments.at(block.degree).values.data() + i * block.size;
+      for (std::size_t j = 0; j < block.size; ++j) {
+        const double term = variance * g[j] * g[j];
+        sums[block.offset + j] += term;
+        squares[block.offset + j] += term * term;
+      }
+    }
+  }
+  double worst = 0.0;
+  for (std::size_t j = 0; j < sums.size(); ++j) {
+    if (sums[j] > 0.0) worst = std::max(worst, squares[j] / (sums[j] * sums[j]));
+  }
+  return std::sqrt(worst);
 }
 
 }  // namespace mixstream

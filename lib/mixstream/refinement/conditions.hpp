@@ -52,6 +52,10 @@ class Conditions {
   /// Cov(y^p f, y^q g | x) = f g (E[y^(p+q) | x] - E[y^p | x] E[y^q | x]). Upper and lower triangle filled.
   DenseMatrix covariance(const Mixture& mixture, RowChoice rows = {}) const;
 
+  /// How well the sample knows these variances: the relative standard error of the one it knows worst, among
+  /// q <= highest_power. Large where few rows carry a moment of high order.
+  double variance_error(const Mixture& mixture, int highest_power = highest_response_power) const;
+
   struct Content;  ///< conditions_content.hpp, for this folder
 
  private:

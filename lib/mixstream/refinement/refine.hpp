@@ -51,6 +51,7 @@ struct RefinedFit {
 
   std::string conditions;           ///< which moments were matched, such as "order6" or "q<=3"
   std::size_t condition_count = 0;  ///< how many, after dependent ones dropped out
+  bool lower_order = false;         ///< only those: few rows carry the moments of order six
   Complaints complaints;
   bool accepted = false;  ///< checked, and without complaint
   int rivals = 0;         ///< from three laws on: other laws that neither J nor the sample excludes

@@ -37,6 +37,14 @@ TEST_CASE("words tell noise that is not Gaussian") {
   CHECK(says(verdict_words(fit, false), "only y, y^2 and y^3 were matched"));
 }
 
+TEST_CASE("words tell when only moments of lower order were asked") {
+  RefinedFit fit = accepted_fit(0.3);
+  fit.lower_order = true;
+  const std::string words = verdict_words(fit, false);
+  CHECK(words.starts_with("the moments of lower order agree with the fit (J/dof 1.50, p 0.3)"));
+  CHECK(says(words, "a few extreme rows"));
+}
+
 TEST_CASE("a rejected fit is told by its complaints, or by its tail") {
   RefinedFit fit = accepted_fit(1e-9);
   fit.accepted = false;

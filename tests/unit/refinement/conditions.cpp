@@ -150,6 +150,27 @@ TEST_CASE("halves of the sample make the whole covariance") {
   }
 }
 
+TEST_CASE("the error of a variance is what its rows scatter") {
+  const Case c = random_case(3, -1, 2, 301, 9);
+  const Conditions conditions(moments_of(c.rows, c.layout, Pilot::identity(c.layout.variables())), c.rows,
+                              ConditionSet{});
+  for (const int power : {3, highest_response_power}) {
+    std::vector<double> sums(conditions.size(power));
+    std::vector<double> squares(sums.size());
+    for (std::size_t i = 0; i < c.rows.size(); ++i) {
+      const DenseMatrix of_row = conditions.covariance(c.mixture, {i, c.rows.size()});
+      for (std::size_t j = 0; j < sums.size(); ++j) {
+        const double term = c.rows.weights[i] * of_row(j, j);
+        sums[j] += term;
+        squares[j] += term * term;
+      }
+    }
+    double worst = 0.0;
+    for (std::size_t j = 0; j < sums.size(); ++j) worst = std::max(worst, std::sqrt(squares[j]) / sums[j]);
+    CHECK(conditions.variance_error(c.mixture, power) == doctest::Approx(worst).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("conditions are chosen by size and named") {
   CHECK(choose_conditions({8, 0}, 750).name(5) == "order6");
   CHECK(choose_conditions({8, 0}, 750).name(3) == "q<=3");
