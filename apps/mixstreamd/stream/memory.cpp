@@ -18,11 +18,17 @@ Refusal damaged(const std::string& what) {
 }  // namespace
 
 std::vector<Section> Stream::memory() const {
-  const std::lock_guard lock(view_mutex_);
   ByteWriter watched;
-  for (const std::uint64_t count : {watched_.gaps, watched_.refused, watched_.drift}) watched.put(count);
-  return {{history_part, fits_.history.encode()},
-          {alarms_part, alarms_.encode(Clock::now())},
+  Bytes alarms;
+  std::shared_ptr<const FitHistory> history;
+  {
+    const std::lock_guard lock(view_mutex_);
+    for (const std::uint64_t count : {watched_.gaps, watched_.refused, watched_.drift}) watched.put(count);
+    alarms = alarms_.encode(Clock::now());
+    history = fits_.history;
+  }
+  return {{history_part, history->encode()},
+          {alarms_part, std::move(alarms)},
           {watched_part, std::move(watched).take()}};
 }
 
@@ -38,7 +44,7 @@ Verdict Stream::restore_memory(std::span<const Section> sections) {
     if (section.type == history_part) {
       Outcome<FitHistory> history = FitHistory::decode(section.bytes);
       if (!history) return damaged(history.refusal().text);
-      fits_.history = std::move(history).value();
+      fits_.history = std::make_shared<FitHistory>(std::move(history).value());
     }
     if (section.type == alarms_part && !alarms_.restore(section.bytes, Clock::now()))
       return damaged("alarms");

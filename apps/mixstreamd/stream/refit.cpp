@@ -38,7 +38,11 @@ void Stream::refit() {
   refit_wanted_ = false;
   set_running(true);
   std::unique_lock rows(rows_mutex_);
-  Estimator copy = fold_.estimator();
+  if (!copy_)
+    copy_.emplace(fold_.estimator());
+  else
+    *copy_ = fold_.estimator();  // into memory that is there: rows wait
+  Estimator& copy = *copy_;
   const Bytes waiting = feedback_;
   rows_at_refit_ = copy.state().row_count();
   rows.unlock();
@@ -101,37 +105,34 @@ void Stream::keep_feedback(Clock::duration patience) {
   store_feedback();
 }
 
-/// The last fit with laws stays in view when a newer one has none.
+/// The last fit with laws stays in view when a newer one has none. Copies are made before, and what they
+/// replace is freed after the view's lock is held: rows wait for it.
 void Stream::keep_fit(Report report, const Estimator& copy) {
   const bool fitted = !report.components.empty();
-  std::shared_ptr<FitView> view;
-  {
-    const std::lock_guard lock(view_mutex_);
-    ++fits_.refits;
-    fits_.seconds += report.solve_seconds;
-    judge(report);
-    if (!fitted) {
-      ++fits_.failed;
-      const bool had_laws = fits_.view && !fits_.view->model.report.components.empty();
-      fits_.stale = had_laws;
-      fits_.stale_words = had_laws ? report.words : "";
-      if (had_laws) {
-        ++fits_.made;
-        return;
-      }
-    } else {
-      fits_.stale = false;
-      fits_.stale_words.clear();
-      fits_.history.add(report);
-    }
-    view = std::make_shared<FitView>(FitView{{{}, fits_.history, {}, config_.payload.map}, {}});
-  }
-  view->model.report = std::move(report);
-  view->model.sample = copy.state().sample();
-  view->time = std::chrono::system_clock::now();
+  auto history = std::make_shared<FitHistory>(*fits_.history);  // which no other thread changes
+  if (fitted) history->add(report);
+  std::shared_ptr<const FitHistory> new_history = std::move(history);
+  std::shared_ptr<const FitView> view = std::make_shared<FitView>(
+      FitView{{std::move(report), *new_history, copy.state().sample(), config_.payload.map},
+              std::chrono::system_clock::now()});
+  const Report& kept = view->model.report;
   const std::lock_guard lock(view_mutex_);
-  fits_.view = std::move(view);
+  ++fits_.refits;
+  fits_.seconds += kept.solve_seconds;
+  judge(kept);
   ++fits_.made;
+  if (fitted) {
+    fits_.stale = false;
+    fits_.stale_words.clear();
+    std::swap(fits_.history, new_history);
+  } else {
+    ++fits_.failed;
+    const bool had_laws = fits_.view && !fits_.view->model.report.components.empty();
+    fits_.stale = had_laws;
+    fits_.stale_words = had_laws ? kept.words : "";
+    if (had_laws) return;
+  }
+  std::swap(fits_.view, view);
 }
 
 /// Alarms of a fit. Called with the view's lock.

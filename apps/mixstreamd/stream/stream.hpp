@@ -89,7 +89,7 @@ class Stream {
   /// What the solver knows.
   struct Fits {
     std::shared_ptr<const FitView> view;
-    FitHistory history;
+    std::shared_ptr<const FitHistory> history = std::make_shared<FitHistory>();
     bool stale = false;
     std::string stale_words;
     bool running = false;
@@ -139,6 +139,8 @@ class Stream {
   Clock::time_point feedback_since_{};
   std::condition_variable given_up_;
   bool giving_up_ = false;
+
+  std::optional<Estimator> copy_;  // the solver's: what it works on
 
   mutable std::mutex view_mutex_;  // held shortly; may be taken inside rows_mutex_, never around it
   Figures figures_;
