@@ -90,13 +90,16 @@ def waits(wire, topic, first, messages):
     return times[AHEAD:]
 
 
-def slices(program, pairs):
-    """Waits in slices by turns of two streams of one daemon, which differ in that one is solved again all the time: neighbours
-    in time, so that the moods of a disk and of other programs meet both. And how many re-solves each stream had."""
+SCHEDULES = {"once a second": 'refit_interval = "1s"', "all the time": f"refit_interval = 0\nrefit_rows = {ROWS}"}
+
+
+def slices(program, pairs, schedule):
+    """Waits in slices by turns of two streams of one daemon, which differ in that one is solved again: neighbours in time, so
+    that the moods of a disk and of other programs meet both. And how many re-solves each stream had."""
     with place() as (folder, started):
         broker = OneClientBroker()
-        text = "".join(STREAM.format(name=name, refit=f"refit_interval = 0\n{rows}")
-                       for name, rows in (("still", ""), ("solved", f"refit_rows = {ROWS}")))
+        text = "".join(STREAM.format(name=name, refit=refit)
+                       for name, refit in (("still", "refit_interval = 0"), ("solved", SCHEDULES[schedule])))
         daemon = Daemon(program, folder, text, broker, mqtt='version = "3.1.1"', log="warning")
         started.append(daemon)
         daemon.start()
@@ -142,9 +145,9 @@ def ratio_with_interval(taken, share):
             "ratio": round(ratio(once), 3), "interval": [round(draws[50], 3), round(draws[1949], 3)]}
 
 
-def acknowledgements(program, pairs, where):
-    taken, refits = slices(program, pairs)
-    line = {"what": "message to acknowledgement, milliseconds, without and with re-solves all the time", "journal": where,
+def acknowledgements(program, pairs, where, schedule):
+    taken, refits = slices(program, pairs, schedule)
+    line = {"what": f"message to acknowledgement, milliseconds, without and with re-solves {schedule}", "journal": where,
             "slices": pairs, "messages_each": pairs * (SLICE - AHEAD), "re_solves": refits}
     for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)):
         line[name] = ratio_with_interval(taken, share)
@@ -156,10 +159,10 @@ def main():
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 10
     pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 200
     load(program, seconds)
-    acknowledgements(program, pairs, "disk")
-    if os.path.isdir("/dev/shm"):
-        tempfile.tempdir = "/dev/shm"
-        acknowledgements(program, pairs, "memory")
+    for where, folder in (("disk", None), ("memory", "/dev/shm")):
+        tempfile.tempdir = folder
+        for schedule in SCHEDULES:
+            acknowledgements(program, pairs, where, schedule)
 
 
 if __name__ == "__main__":

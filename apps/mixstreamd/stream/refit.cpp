@@ -2,7 +2,9 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "../log.hpp"
@@ -11,6 +13,13 @@
 #include "stream.hpp"
 
 namespace mixstream {
+namespace {
+
+/// The message that made a refit due is acknowledged after it has woken the solver: let that be done before
+/// the copy takes the processor's caches and maybe its core.
+constexpr std::chrono::microseconds acknowledged_by_then(300);
+
+}  // namespace
 
 /// Not while the last fit's feedback waits for a message, unless somebody asks: the next fit's would then
 /// have to store it first, with a sync for which that message would wait.
@@ -37,6 +46,7 @@ Verdict Stream::request_refit() {
 void Stream::refit() {
   refit_wanted_ = false;
   set_running(true);
+  std::this_thread::sleep_for(acknowledged_by_then);
   std::unique_lock rows(rows_mutex_);
   if (!copy_)
     copy_.emplace(fold_.estimator());
