@@ -10,7 +10,7 @@
 
 namespace mixstream {
 
-using PairMask [[gnu::vector_size(16)]] = long long;
+using TwoMasks [[gnu::vector_size(16)]] = long long;
 
 /// Variables on their way from a row into a block, and whether all of them belong into bin 0: one comparison
 /// each is check and bin in one, for NaN fails it too.
@@ -21,11 +21,12 @@ struct BulkRow {
   double* place;  ///< where the next one stands in the block; the one after it `stride` further on
   std::size_t stride;
   std::size_t variable = 1;  ///< the next one
-  PairMask inside{-1, -1};
+  TwoMasks inside{-1, -1};
 
-  void take(Pair values) noexcept {
-    constexpr Pair limit{bin_limits[0] * bin_limits[0], bin_limits[0] * bin_limits[0]};
-    const Pair scaled = (values - pair_at(shift + variable)) * pair_at(inverse_scale + variable);
+  void take(TwoDoubles values) noexcept {
+    constexpr TwoDoubles limit{bin_limits[0] * bin_limits[0], bin_limits[0] * bin_limits[0]};
+    const TwoDoubles scaled =
+        (values - two_doubles_at(shift + variable)) * two_doubles_at(inverse_scale + variable);
     inside &= scaled * scaled <= limit;
     if (z != nullptr) std::memcpy(z + variable, &scaled, sizeof scaled);
     place[0] = scaled[0];
@@ -35,7 +36,7 @@ struct BulkRow {
   }
   void take(double value) noexcept {
     const double scaled = (value - shift[variable]) * inverse_scale[variable];
-    if (!(std::abs(scaled) <= bin_limits[0])) inside = PairMask{};
+    if (!(std::abs(scaled) <= bin_limits[0])) inside = TwoMasks{};
     if (z != nullptr) z[variable] = scaled;
     *place = scaled;
     place += stride;
@@ -43,7 +44,7 @@ struct BulkRow {
   }
   bool all_inside() const noexcept {
 #if defined(__SSE2__)
-    return __builtin_ia32_movmskpd(Pair(inside)) == 0b11;
+    return __builtin_ia32_movmskpd(TwoDoubles(inside)) == 0b11;
 #else
     return (inside[0] & inside[1]) != 0;
 #endif
@@ -70,9 +71,9 @@ inline bool MomentState::write_into_bulk(const Row& row) noexcept {
     if (*x++ != 1.0) return false;
   }
   const double* const end = row.features.data() + d;
-  for (; end - x >= 2; x += 2) taken.take(pair_at(x));
+  for (; end - x >= 2; x += 2) taken.take(two_doubles_at(x));
   if (x < end)
-    taken.take(Pair{*x, row.response});
+    taken.take(TwoDoubles{*x, row.response});
   else
     taken.take(row.response);
   return taken.all_inside();

@@ -19,10 +19,10 @@ constexpr std::size_t column_stride(std::size_t rows) noexcept {
 }
 
 /// Two numbers at a time, by the compilers' vector extension: every 64-bit processor has that much.
-using Pair [[gnu::vector_size(16)]] = double;
+using TwoDoubles [[gnu::vector_size(16)]] = double;
 
-inline Pair pair_at(const double* from) noexcept {
-  Pair pair;
+inline TwoDoubles two_doubles_at(const double* from) noexcept {
+  TwoDoubles pair;
   std::memcpy(&pair, from, sizeof pair);
   return pair;
 }
@@ -114,10 +114,10 @@ class RowBlock {
     std::size_t variable = 1;
     for (; variable + 2 <= variables_; variable += 2, column += 2 * stride) {
       for (std::size_t row = 0; row < 4; row += 2) {
-        const Pair one = pair_at(z + row * variables_ + variable);
-        const Pair two = pair_at(z + (row + 1) * variables_ + variable);
-        const Pair of_first{one[0], two[0]};
-        const Pair of_second{one[1], two[1]};
+        const TwoDoubles one = two_doubles_at(z + row * variables_ + variable);
+        const TwoDoubles two = two_doubles_at(z + (row + 1) * variables_ + variable);
+        const TwoDoubles of_first{one[0], two[0]};
+        const TwoDoubles of_second{one[1], two[1]};
         std::memcpy(column + row, &of_first, sizeof of_first);
         std::memcpy(column + stride + row, &of_second, sizeof of_second);
       }
