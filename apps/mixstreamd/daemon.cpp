@@ -96,8 +96,10 @@ void Daemon::begin_workers() {
 }
 
 void Daemon::end_workers() {
-  solver_.reset();
-  keeper_.reset();
+  for (std::unique_ptr<Ticker>* worker : {&solver_, &keeper_}) {
+    while (*worker && !(*worker)->stop(5s)) notify_manager("WATCHDOG=1");  // a solve may take minutes
+    worker->reset();
+  }
 }
 
 Verdict Daemon::begin_sources() {
@@ -129,7 +131,9 @@ Verdict Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
   Take take = [stream](const Arrival& arrival) { return stream->take(arrival); };
   const CutterSettings cutting = cutting_of(config);
   if (config.standard_input) {
-    sources_.back() = read_standard_input(cutting, std::move(take));
+    if (!standard_input_ || standard_input_->settings() != cutting)
+      standard_input_ = std::make_shared<Cutter>(cutting);
+    sources_.back() = read_standard_input(standard_input_, std::move(take));
     return std::monostate{};
   }
   const auto keep = [this](Outcome<std::unique_ptr<Source>> source) -> Verdict {
@@ -148,7 +152,6 @@ Verdict Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
 
 /// False: a source hangs in a message that could not be stored.
 bool Daemon::end_sources() {
-  const Streams streams = all();
   bool ended = true;
   for (const std::unique_ptr<Source>& source : sources_) {
     if (source) ended = source->stop() && ended;
@@ -271,8 +274,9 @@ bool Daemon::stop() {
   const bool keeper_ended = !keeper_ || keeper_->stop(4s);
   if (solver_ && !solver_->stop(1s))  // nothing is lost: it is made again from the same rows
     log(LogLevel::info, "a solve is left unfinished");
+  if (!keeper_ended) return false;  // two must not write snapshots at once; the journal has everything
   const bool saved = snapshot_all();
-  return sources_ended && keeper_ended && saved;
+  return sources_ended && saved;
 }
 
 bool Daemon::is_done() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "sources/cutter.hpp"
 #include "sources/mqtt.hpp"
 #include "sources/source.hpp"
 #include "stream/stream.hpp"
@@ -36,8 +37,8 @@ class Daemon final : public DaemonView {
   void note_failed_reload();
   bool is_broken() const noexcept { return broken_; }  ///< a reload could not even go back: end
   void refit_all();
-  /// Stops the sources, solves what is due, saves everything. False: something could not be saved, or a
-  /// thread hangs; then leave by _Exit.
+  /// Stops the sources and saves everything; a solve is not waited for. False: something could not be saved,
+  /// or a thread hangs; then leave by _Exit.
   bool stop();
   /// Every source has ended and all its rows are solved: there is nothing left to do.
   bool is_done() const;
@@ -86,6 +87,7 @@ class Daemon final : public DaemonView {
   std::atomic<bool> connected_anew_{false};
   std::atomic<bool> session_lost_{false};
   std::atomic<bool> ready_{false};
+  std::shared_ptr<Cutter> standard_input_;  // outlives a reload: it may hold half a row
   std::unique_ptr<Ticker> solver_;
   std::unique_ptr<Ticker> keeper_;
   std::atomic<bool> stuck_{false};

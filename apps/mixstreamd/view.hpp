@@ -81,7 +81,7 @@ struct StreamView {
   std::uint64_t refits_failed = 0;   ///< of them, without laws
   double solve_seconds = 0.0;        ///< sum over the refits
   std::uint64_t queue_rows = 0;      ///< taken from the source, not yet folded
-  std::uint64_t journal_bytes = 0;   ///< rows that no snapshot holds yet
+  std::uint64_t journal_bytes = 0;   ///< of the segments that are kept, for the older generation too
   std::optional<WallTime> snapshot;  ///< when the newest one was written
   bool source_connected = true;
   Health health;

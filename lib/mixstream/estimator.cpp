@@ -25,13 +25,7 @@ BinMask mask_of(std::uint32_t bins) {
 }  // namespace
 
 Outcome<Estimator> Estimator::create(const EstimatorSettings& settings) {
-  const auto d = static_cast<std::size_t>(std::max(settings.state.layout.feature_count, 0));
-  if (const Verdict verdict = check(settings.solve, d); !verdict) return verdict.refusal();
-  if (settings.solve.polish == PolishKind::stepwise_em &&
-      settings.state.memory.kind != Memory::Kind::everything) {
-    return Refusal{Reason::bad_settings,
-                   "stepwise EM cannot forget by a half-life or window: polish by scoring instead"};
-  }
+  if (const Verdict verdict = check(settings.solve, settings.state); !verdict) return verdict.refusal();
   Outcome<MomentState> state = MomentState::create(settings.state);
   if (!state) return state.refusal();
   return Estimator(settings, std::move(state).value());
@@ -53,7 +47,22 @@ Estimator::Estimator(const EstimatorSettings& settings, MomentState state)
       memory.kind == Memory::Kind::window_rows ? static_cast<std::size_t>(memory.panes) : 1;
   settings_.polish.kind = settings_.solve.polish;
   if (polishes()) polish_.emplace(settings_.polish);
+  reserve_events();
+}
+
+/// A copy has only the room it needs.
+void Estimator::reserve_events() {
   drift_.reserve(drift_events_kept);
+}
+
+Verdict check(const SolveSettings& solve, const StateSettings& state) {
+  const auto d = static_cast<std::size_t>(std::max(state.layout.feature_count, 0));
+  if (const Verdict verdict = check(solve, d); !verdict) return verdict;
+  if (solve.polish == PolishKind::stepwise_em && state.memory.kind != Memory::Kind::everything) {
+    return Refusal{Reason::bad_settings,
+                   "stepwise EM cannot forget by a half-life or window: polish by scoring instead"};
+  }
+  return std::monostate{};
 }
 
 bool Estimator::polishes() const noexcept {

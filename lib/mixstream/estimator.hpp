@@ -34,6 +34,9 @@ struct EstimatorSettings {
   std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
 };
 
+/// Whether such a solve can be made of such a state. No throw.
+Verdict check(const SolveSettings& solve, const StateSettings& state);
+
 /// What scheduled fits know of drift by the moments.
 struct MomentWatch {
   std::optional<RememberedFit> fit;  ///< rows since are held against it
@@ -134,6 +137,7 @@ class Estimator {
   double present_weight(const Row& row) const noexcept;
   std::span<const double> last_features() noexcept;
   bool polish_is_under_way() const noexcept { return polish_ && polish_->polish() != nullptr; }
+  void reserve_events();
   [[gnu::noinline]] RowVerdict absorb_and_polish(const Row& row) noexcept;
   void polish(const Row& row) noexcept;
   Report report_of(Solution solution) const;

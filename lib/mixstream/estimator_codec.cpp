@@ -390,8 +390,8 @@ Outcome<Estimator> Estimator::decode(std::span<const std::byte> bytes, const Est
   Outcome<Snapshot> snapshot = mixstream::decode(bytes, decoding);
   if (!snapshot) return snapshot.refusal();
   Estimator estimator(settings, std::move(snapshot.value().state));
-  const auto d = static_cast<std::size_t>(estimator.settings_.state.layout.feature_count);
-  if (const Verdict verdict = check(settings.solve, d); !verdict) return verdict.refusal();
+  if (const Verdict verdict = check(settings.solve, estimator.settings_.state); !verdict)
+    return verdict.refusal();
   for (const Section& guest : snapshot.value().guests) {
     if (guest.type != estimator_section) continue;
     if (const Verdict verdict = estimator.restore(guest.bytes); !verdict) return verdict.refusal();

@@ -154,17 +154,19 @@ mixstream_loop* make_loop(const mixstream_settings* settings, mixstream_status* 
   mixstream_loop* made = nullptr;
   const mixstream_status result = guarded([&] {
     const bool sound = settings != nullptr && settings->size == sizeof(mixstream_settings) &&
-                       settings->memory >= 0 && settings->memory <= MIXSTREAM_WINDOW_ROWS;
+                       settings->memory >= 0 && settings->memory <= MIXSTREAM_WINDOW_ROWS &&
+                       settings->polish >= 0 && settings->polish <= 2;
     if (!sound) {
       say(text, text_size, "settings are missing, or were not filled by mixstream_settings_init");
       return MIXSTREAM_BAD_ARGUMENT;
     }
-    const LoopSettings chosen = loop_settings(*settings);
+    LoopSettings chosen = loop_settings(*settings);
     Outcome<SensorLoop> loop = make(chosen);
     if (!loop) {
       say(text, text_size, loop.refusal().text);
       return status_of(loop.refusal().reason);
     }
+    chosen.estimator.state = loop.value().total().state().settings();  // of the bytes, where it was loaded
     made = new mixstream_loop{chosen, std::move(loop).value()};
     say(text, text_size, "");
     return MIXSTREAM_OK;

@@ -1,6 +1,8 @@
 #include "mixstream/sensor_loop.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -18,6 +20,7 @@ enum class Owner : std::uint8_t { solver, loop };
 struct Exchange {
   MomentState interval;
   std::optional<PolishDriver> polish;
+  std::optional<PolishDriver> room;  // as large as a polish that is new, for the loop to copy it into later
   std::vector<DriftEvent> drift;
   Mixture fit;  // no components: none
   std::uint64_t next_every = 0;
@@ -56,6 +59,7 @@ struct SensorLoop::Core {
   bool taken = false;  // the exchange's interval stands in the total
   std::unique_ptr<Fiber> fiber;
   std::optional<Report> fiber_report;
+  std::exception_ptr fiber_failure;
 
   // Whoever `owner` names may touch `exchange`; a store with release hands it over, a load with acquire
   // takes it.
@@ -69,11 +73,16 @@ struct SensorLoop::Core {
         stack_bytes(settings.stack_bytes),
         front(std::move(front_half)),
         total(std::move(total_half)),
-        exchange{std::move(spare), front.polish_, {}, {}} {
+        exchange{std::move(spare), front.polish_, {}, {}, {}} {
+    front.reserve_events();
+    total.reserve_events();
     exchange.drift.reserve(front.drift_.capacity());
     exchange.interval.prepare_interval(total.state_);
     schedule();
   }
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+  ~Core() { end_slices(); }  // for the stack of a refit holds memory
 
   void schedule() noexcept;
   void set_hand(bool exchange_is_at_hand) noexcept;
@@ -85,8 +94,13 @@ struct SensorLoop::Core {
   void receive() noexcept;
   void hand_over() noexcept;
   void exchange_rows() noexcept;
+  bool try_snapshot() noexcept;
+  std::optional<Report> refit();
   Report solve();
   void give_back();
+  void end_slices() {
+    while (fiber && fiber->running()) fiber->run(std::chrono::hours(1));
+  }
 };
 
 /// To be called when the counts that the policy asks at may have changed: once a refit, not once a row.
@@ -119,9 +133,10 @@ void SensorLoop::Core::receive() noexcept {
   set_hand(true);
   if (exchange.fit_is_new) std::swap(fit, exchange.fit);
   if (exchange.schedule_is_new) {
-    if (exchange.polish_is_new)
+    if (exchange.polish_is_new) {
       std::swap(front.polish_, exchange.polish);
-    else if (front.polish_ && exchange.polish)
+      std::swap(exchange.polish, exchange.room);
+    } else if (front.polish_ && exchange.polish)
       front.polish_->take_schedule(exchange.polish->schedule());
     front.next_every_ = exchange.next_every;
     schedule();
@@ -239,12 +254,15 @@ const Estimator& SensorLoop::total() const noexcept {
 }
 
 bool SensorLoop::try_snapshot() noexcept {
-  Core& core = *core_;
-  if (core.taken || core.owner.load(std::memory_order_acquire) != Owner::solver) return false;
-  core.taken = true;
-  core.total.state_.append(core.exchange.interval);
-  std::swap(core.total.polish_, core.exchange.polish);
-  std::swap(core.total.drift_, core.exchange.drift);
+  return core_->try_snapshot();
+}
+
+bool SensorLoop::Core::try_snapshot() noexcept {
+  if (taken || owner.load(std::memory_order_acquire) != Owner::solver) return false;
+  taken = true;
+  total.state_.append(exchange.interval);
+  std::swap(total.polish_, exchange.polish);
+  std::swap(total.drift_, exchange.drift);
   return true;
 }
 
@@ -264,17 +282,22 @@ Report SensorLoop::Core::solve() {
 
 void SensorLoop::Core::give_back() {
   exchange.polish = total.polish_;  // the news, or room for the next copy
+  if (exchange.polish_is_new) exchange.room = total.polish_;
   exchange.interval.prepare_interval(total.state_);
   taken = false;
   owner.store(Owner::loop, std::memory_order_release);
 }
 
 std::optional<Report> SensorLoop::refit() {
-  if (!core_->taken && !try_snapshot()) return {};
+  return core_->refit();
+}
+
+std::optional<Report> SensorLoop::Core::refit() {
+  if (!taken && !try_snapshot()) return {};
   yield_point();
-  Report report = core_->solve();
+  Report report = solve();
   yield_point();
-  core_->give_back();
+  give_back();
   return report;
 }
 
@@ -285,11 +308,19 @@ void SensorLoop::release_snapshot() {
 std::optional<Report> SensorLoop::refit_step(std::chrono::nanoseconds budget) {
   Core& core = *core_;
   if (!core.fiber) core.fiber = std::make_unique<Fiber>(core.stack_bytes);
-  if (!core.fiber->running()) {
+  const bool ended = core.fiber_report || core.fiber_failure;  // by whole()
+  if (!ended && !core.fiber->running()) {
     if (core.owner.load(std::memory_order_acquire) != Owner::solver) return {};  // nothing to do
-    core.fiber->begin([this] { core_->fiber_report = refit(); });
+    core.fiber->begin([&core] {  // out of which no exception may go
+      try {
+        core.fiber_report = core.refit();
+      } catch (...) {
+        core.fiber_failure = std::current_exception();
+      }
+    });
   }
-  if (!core.fiber->run(budget)) return {};
+  if (!ended && !core.fiber->run(budget)) return {};
+  if (core.fiber_failure) std::rethrow_exception(std::exchange(core.fiber_failure, nullptr));
   return std::exchange(core.fiber_report, {});
 }
 
@@ -298,6 +329,7 @@ bool SensorLoop::refit_is_under_way() const noexcept {
 }
 
 Estimator SensorLoop::whole() const {
+  core_->end_slices();  // in the midst of which the total is not whole
   const Core& core = *core_;
   Estimator all = core.total;
   const bool with_solver = core.owner.load(std::memory_order_acquire) == Owner::solver;

@@ -1,10 +1,10 @@
 // mixstream inside a control or acquisition loop that cannot wait.
 //
-//   SensorLoop loop = ...;                      // loop thread                       solver thread
-//   loop.absorb(row);                           // every few microseconds            while (running) {
-//   loop.classify(row);                         // by the last fit handed back         if (auto report =
-//   loop.refit()) ...
-//                                                                                      else sleep a little; }
+//   loop thread                                solver thread
+//   loop.absorb(row);    // every few us       while (running) {
+//   loop.classify(row);  // by the last fit      auto report = loop.refit();
+//                                                if (!report) sleep_a_little();
+//                                              }
 // A single thread calls refit_step(budget) between rows instead.
 //
 // How it works: rows enter an interval, a state of their own. When a refit is due and the solver has given an
@@ -93,13 +93,14 @@ class SensorLoop {
 
   /// Works at a refit until it ends or `budget` is used; returns the report when it ends here, nothing when
   /// there is none or it is not done. Rows absorbed meanwhile wait for the next refit. The answer is that of
-  /// refit(). Do not mix with refit() while one is under way.
+  /// refit(), and throws what that throws. Do not mix with refit() while one is under way.
   std::optional<Report> refit_step(std::chrono::nanoseconds budget);
   bool refit_is_under_way() const noexcept;
 
   // ---- When both threads have stopped. ----
 
-  /// Everything absorbed, as one estimator: to save, to merge, to resume. Allocates a copy.
+  /// Everything absorbed, as one estimator: to save, to merge, to resume. Allocates a copy. A refit under way
+  /// in slices is ended first; the next refit_step gives its report.
   Estimator whole() const;
 
  private:

@@ -6,7 +6,9 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <new>
 #include <numeric>
+#include <utility>
 
 #include "mixstream/likelihood/em_search.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
@@ -24,8 +26,9 @@
 namespace mixstream {
 namespace {
 
-/// Scratch that grows to the largest (d, k) this thread has met and is used again by every solve.
-SpectralWorkspace& spectral_workspace() {
+/// Scratch that grows to the largest (d, k) this thread has met. A solve takes it away and puts it back: two
+/// may be under way in one thread, in slices by turns.
+SpectralWorkspace& spare_workspace() {
   thread_local SpectralWorkspace workspace;
   return workspace;
 }
@@ -67,6 +70,9 @@ class Solver {
     solution_.sample = to_pilot(sample_.rows, layout_, tensor_.pilot());
     solution_.bins = every_bin;
   }
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+  ~Solver() { spare_workspace() = std::move(workspace_); }
 
   Solution run() {
     describe_stream();
@@ -74,8 +80,11 @@ class Solver {
     if (!enough_rows() || !distinct_features()) return std::move(solution_);
     try {
       run_method();
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception& error) {  // a factorisation that met numbers it cannot take
       solution_.mixture.reset();
+      solution_.refined.reset();
       report().components.clear();
       report().status = FitStatus::poor_fit;
       report().words = fmt::format("the solver broke down ({}): the data may be degenerate.", error.what());
@@ -158,8 +167,8 @@ class Solver {
   }
 
   void follow_paper() {
-    Outcome<SpectralFit> fit = paper_estimate(tensor_, static_cast<int>(settings_.component_count),
-                                              spectral_settings(), spectral_workspace());
+    Outcome<SpectralFit> fit =
+        paper_estimate(tensor_, static_cast<int>(settings_.component_count), spectral_settings(), workspace_);
     if (!fit) return refuse(fit.refusal());
     report().stage = FitStage::spectral;
     report().status =
@@ -203,8 +212,8 @@ class Solver {
   }
 
   std::vector<Mixture> spectral_starts() {
-    Outcome<SpectralFit> fit = rank_start(tensor_, static_cast<int>(settings_.component_count),
-                                          spectral_settings(), spectral_workspace());
+    Outcome<SpectralFit> fit =
+        rank_start(tensor_, static_cast<int>(settings_.component_count), spectral_settings(), workspace_);
     if (!fit) return {};
     report().spectral = fit.value();
     Mixture start = to_pilot(fit.value().mixture, layout_, tensor_.pilot());
@@ -427,6 +436,7 @@ class Solver {
   MomentTensor tensor_;
   Sample sample_;
   Solution solution_;
+  SpectralWorkspace workspace_ = std::exchange(spare_workspace(), {});
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import socket
 import struct
 import subprocess
@@ -92,6 +93,26 @@ def standard_input(program, same_state):
         check('"folded":3000' in counts.stdout or counts.returncode == 3, counts.stdout + counts.stderr)
 
 
+def half_a_row_outlives_a_reload(program, same_state):
+    with place() as (folder, started):
+        daemon = Daemon(program, folder, CSV.format(source="stdin = true").replace('"csv"', '"f64"'), http=False)
+        numbers = random.Random(4)
+        data = b"".join(struct.pack("<2d", *row(numbers)) for _ in range(3000))
+        process = subprocess.Popen([program, "--config", daemon.config, "--exit-when-done"], stdin=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        half = 1000 * 16 + 5
+        process.stdin.write(data[:half])
+        process.stdin.flush()
+        time.sleep(1)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(1)
+        process.stdin.write(data[half:])
+        process.stdin.close()
+        check(process.wait(60) == 0, process.stderr.read().decode())
+        counts = subprocess.run([same_state, daemon.config, daemon.config], capture_output=True, text=True)
+        check('"folded":3000' in counts.stdout, counts.stdout + counts.stderr)
+
+
 def replay_goes_on_where_it_was(program, same_state):
     with place() as (folder, started):
         files = []
@@ -126,7 +147,8 @@ def replay_goes_on_where_it_was(program, same_state):
 
 
 def main():
-    for test in (unix_socket, tcp_json, public_socket_is_refused, standard_input, replay_goes_on_where_it_was):
+    for test in (unix_socket, tcp_json, public_socket_is_refused, standard_input, half_a_row_outlives_a_reload,
+                 replay_goes_on_where_it_was):
         test(*sys.argv[1:3])
         print("passed:", test.__name__, flush=True)
 

@@ -40,7 +40,6 @@ class BatchBuilder {
   bool empty() const noexcept { return rows_ == 0 && refused_.empty(); }
   std::size_t room() const noexcept { return places_.size() - rows_; }
   std::size_t width() const noexcept { return width_; }
-  bool keeps_lines() const noexcept { return !lines_.empty(); }
 
   /// Where the next row's numbers go.
   double* numbers() noexcept { return numbers_.data() + rows_ * width_; }

@@ -12,6 +12,7 @@ namespace mixstream {
 struct CutterSettings {
   std::size_t row_bytes = 0;           ///< of raw rows; 0: lines
   std::size_t longest_line = 1 << 20;  ///< bytes; the rest of a longer one is thrown away as it comes
+  friend bool operator==(const CutterSettings&, const CutterSettings&) = default;
 };
 
 /// One for each stream of bytes. Holds at most one line.
@@ -28,6 +29,8 @@ class Cutter {
   bool add(std::string_view bytes, const Give& give);
   /// There is no more: gives a last line that lacks its newline, or what remains of a raw row.
   bool finish(const Give& give);
+
+  const CutterSettings& settings() const noexcept { return settings_; }
 
  private:
   std::size_t whole() const noexcept;

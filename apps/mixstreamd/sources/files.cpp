@@ -29,6 +29,7 @@ struct Reading {
   Descriptor file;
   std::string name;
   std::uint64_t offset = 0;
+  std::shared_ptr<Cutter> cutter = nullptr;  ///< one that goes on; null: a new one from the offset on
 };
 
 /// Reads one descriptor after the other in a thread of its own.
@@ -77,7 +78,9 @@ class FileSource final : public Source {
   }
 
   bool read_all(const Reading& reading) {
-    Cutter cutter(cutting_, reading.offset);
+    const std::shared_ptr<Cutter> kept =
+        reading.cutter ? reading.cutter : std::make_shared<Cutter>(cutting_, reading.offset);
+    Cutter& cutter = *kept;
     const Cutter::Give give = [&](std::string_view piece, std::uint64_t end, bool too_long) {
       if (!header_.empty() && end == piece.size()) drop_header(piece);
       return take_({piece, reading.name, end, too_long});
@@ -117,11 +120,11 @@ class FileSource final : public Source {
 
 }  // namespace
 
-std::unique_ptr<Source> read_standard_input(const CutterSettings& cutting, Take take) {
+std::unique_ptr<Source> read_standard_input(std::shared_ptr<Cutter> cutter, Take take) {
   std::vector<Reading> readings;
-  readings.push_back(
-      {Descriptor(::dup(STDIN_FILENO)), "stdin"});  // standard input itself is not ours to close
-  return std::make_unique<FileSource>(std::move(readings), cutting, "", std::move(take));
+  Descriptor copy(::dup(STDIN_FILENO));  // standard input itself is not ours to close
+  readings.push_back({std::move(copy), "stdin", 0, std::move(cutter)});
+  return std::make_unique<FileSource>(std::move(readings), CutterSettings{}, "", std::move(take));
 }
 
 Outcome<std::unique_ptr<Source>> replay_files(const ReplaySettings& settings, Take take) {

@@ -13,8 +13,9 @@
 
 namespace mixstream {
 
-/// Reads standard input to its end.
-std::unique_ptr<Source> read_standard_input(const CutterSettings& cutting, Take take);
+/// Reads standard input to its end. The half of a row that the cutter holds when the source is stopped
+/// belongs to the next source: give that one the same cutter.
+std::unique_ptr<Source> read_standard_input(std::shared_ptr<Cutter> cutter, Take take);
 
 struct ReplaySettings {
   std::vector<std::string> files;

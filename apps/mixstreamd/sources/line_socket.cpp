@@ -86,13 +86,23 @@ class LineSocket final : public Source {
 
   void accept_one() {
     Descriptor socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.is_open()) return;
+    if (!socket.is_open()) {
+      if (errno == EMFILE || errno == ENFILE) rest_without_descriptors();
+      return;
+    }
     if (connections_.size() < settings_.most_connections) {
       connections_.push_back({std::move(socket), Cutter(settings_.cutting)});
       return;
     }
     log(LogLevel::warning,
         fmt::format("{}: a connection beyond the {} allowed was closed", words_, settings_.most_connections));
+  }
+
+  /// The listener stays readable as long as somebody waits there, so poll would return at once.
+  void rest_without_descriptors() {
+    if (!std::exchange(told_of_descriptors_, true))
+      log(LogLevel::error, words_ + ": no descriptors are left for connections; raise LimitNOFILE");
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 
   /// False: this connection is over.
@@ -119,6 +129,7 @@ class LineSocket final : public Source {
   std::vector<Connection> connections_;
   std::array<char, 1 << 16> bytes_{};
   bool refused_ = false;
+  bool told_of_descriptors_ = false;
   std::thread thread_;  // last: it uses all of the above
 };
 

@@ -7,8 +7,8 @@
 //   restore(store.recovered().snapshot);                        // nothing: a new stream
 //   store.replay([&](const Record& record) { return apply(record); });
 //   ...
-//   const auto number = store.append(message);                  // on the disk, or refused: then do not
-//   acknowledge if (number) { acknowledge(); apply(message); }
+//   const auto number = store.append(message);                  // on the disk, or refused
+//   if (number) { acknowledge(); apply(message); }
 //   ...
 //   PendingSnapshot pending = store.begin_snapshot(sections()); // the thread of the rows; no disk
 //   store.write_snapshot(pending);                              // another thread; rows go on meanwhile

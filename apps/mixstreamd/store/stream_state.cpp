@@ -115,9 +115,9 @@ MessageEffect StreamState::apply(const Message& message) {
         break;
     }
   }
-  counts_.folded += effect.folded;
   counts_.duplicate += effect.duplicate;
-  counts_.refused += effect.refused;
+  counts_.folded = estimator_.state().row_count();  // the first block's end may refuse rows taken before
+  counts_.refused = counts_.rows - counts_.folded - counts_.duplicate;
   return effect;
 }
 

@@ -43,7 +43,10 @@ void Alarms::hand_out(const Alarm& alarm) {
 void Alarms::add(Entry entry) {
   hand_out(entry.alarm);
   entries_.push_front(std::move(entry));
-  if (entries_.size() > kept) entries_.pop_back();
+  if (entries_.size() <= kept) return;
+  const auto over =
+      std::find_if(entries_.rbegin(), entries_.rend(), [](const Entry& old) { return !old.alarm.active; });
+  entries_.erase(over == entries_.rend() ? std::prev(entries_.end()) : std::prev(over.base()));
 }
 
 void Alarms::happened(const std::string& kind, std::uint64_t row, const std::string& words,
@@ -77,7 +80,9 @@ bool Alarms::over(const std::string& kind) {
 
 void Alarms::expire(Clock::time_point now) {
   for (Entry& entry : entries_) {
-    if (entry.until <= now) entry.alarm.active = false;
+    if (!entry.alarm.active || entry.until > now) continue;
+    entry.alarm.active = false;
+    hand_out(entry.alarm);
   }
 }
 

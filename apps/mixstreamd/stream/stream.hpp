@@ -152,7 +152,6 @@ class Stream {
   std::uint64_t rate_rows_ = 0;
   Watched watched_;
   Clock::time_point refused_since_{};
-  std::uint64_t sessions_lost_ = 0;
   std::optional<WallTime> snapshot_time_;
   std::string snapshot_trouble_;
   const Clock::time_point started_ = Clock::now();

@@ -93,7 +93,6 @@ void Stream::watch_disk() {
 void Stream::session_was_lost() {
   const std::lock_guard lock(view_mutex_);
   if (figures_.row == 0) return;  // there was nothing to lose
-  ++sessions_lost_;
   alarms_.happened(
       "session_lost", figures_.row,
       "the broker had forgotten our session: rows published while we were away may be lost; gaps in "

@@ -41,7 +41,9 @@ bool equal_in_constant_time(std::string_view one, std::string_view two) noexcept
 }
 
 Access::Access(std::string token, std::vector<std::string> host_names)
-    : token_(std::move(token)), host_names_(std::move(host_names)) {}
+    : token_(std::move(token)), host_names_(std::move(host_names)) {
+  for (std::string& name : host_names_) name = host_name(name);  // as a request's is read: in small letters
+}
 
 bool Access::brings_token(const Request& request) const {
   constexpr std::string_view scheme = "Bearer ";

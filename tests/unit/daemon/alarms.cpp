@@ -28,6 +28,23 @@ TEST_CASE("what happened is over after a while") {
   CHECK(alarms.list()[0].active);
   alarms.expire(Alarms::Clock::now() + std::chrono::seconds(6));
   CHECK_FALSE(alarms.list()[0].active);
+  alarms.expire(Alarms::Clock::now() + std::chrono::seconds(7));
+  const std::vector<Alarm> events = alarms.take_waiting();
+  REQUIRE(events.size() == 2);  // that it began, and once that it ended
+  CHECK(events[0].active);
+  CHECK_FALSE(events[1].active);
+}
+
+TEST_CASE("an alarm that still holds does not make room for newer ones that are over") {
+  Alarms alarms;
+  alarms.holds("disk", 1, "full");
+  for (int i = 0; i < 100; ++i) {
+    alarms.happened("gap", static_cast<std::uint64_t>(i), "x", std::chrono::seconds(0));
+    alarms.expire(Alarms::Clock::now() + std::chrono::seconds(1));
+  }
+  CHECK(alarms.list().size() == Alarms::kept);
+  CHECK_FALSE(alarms.holds("disk", 2, "full"));
+  CHECK(alarms.over("disk"));
 }
 
 TEST_CASE("alarms are bounded, newest first, and events that were not published come again") {

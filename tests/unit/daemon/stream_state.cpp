@@ -60,6 +60,22 @@ TEST_CASE("every row is folded, a duplicate or refused by name") {
   CHECK(state.sensors().gaps() == 0);
 }
 
+TEST_CASE("a wrong clock that is found out only when the first block ends leaves counts that add up") {
+  StreamStateSettings settings = settings_of();
+  settings.estimator.state.memory = {Memory::Kind::half_life_seconds, 3600.0};
+  settings.estimator.state.pilot_rows = 256;
+  StreamState state = StreamState::create(settings).value();
+  for (int i = 0; i < 300; ++i) {
+    const std::string text = row_text(i);
+    state.apply(Message{"topic", std::as_bytes(std::span(text)), i == 10 ? 0.0 : 1e9 + i});
+  }
+  CHECK(state.counts().refused == 1);
+  CHECK(state.counts().folded == 299);
+  const auto restored = StreamState::restore(state.sections(), settings);
+  REQUIRE_MESSAGE(restored, restored.refusal().text);
+  CHECK(restored.value().counts() == state.counts());
+}
+
 TEST_CASE("rows that name no sensor belong to their topic") {
   StreamState state = StreamState::create(settings_of()).value();
   const std::string text = R"({"t":1,"y":2,"seq":1})";

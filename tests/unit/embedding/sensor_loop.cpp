@@ -64,6 +64,34 @@ TEST_CASE("a fit that was asked for arrives with the next row, far from any coun
   CHECK(loop.fit().component_count() == 2);
 }
 
+TEST_CASE("the loop's polish outlives hand-overs") {
+  SensorLoop loop = make_loop(loop_rows::settings());
+  loop_rows::Source source;
+  std::vector<FitStage> stages;
+  for (int i = 0; i < 12000; ++i) {
+    loop.absorb(source.next());
+    if (const auto report = loop.refit()) stages.push_back(report->stage);
+  }
+  REQUIRE(stages.size() >= 2);
+  CHECK(stages[0] == FitStage::refined);  // the polish begins there
+  for (std::size_t i = 1; i < stages.size(); ++i) CHECK(stages[i] == FitStage::polished);
+}
+
+TEST_CASE("asking for the whole ends a refit in slices, whose report is not lost") {
+  LoopSettings settings = loop_rows::settings();
+  settings.policy.every_rows = 3000;
+  SensorLoop loop = make_loop(settings);
+  loop_rows::Source source;
+  absorb(loop, source, 3000);
+  CHECK_FALSE(loop.refit_step(std::chrono::microseconds(20)));
+  REQUIRE(loop.refit_is_under_way());
+  CHECK(loop.whole().state().row_count() == 3000);
+  CHECK_FALSE(loop.refit_is_under_way());
+  const std::optional<Report> report = loop.refit_step(std::chrono::microseconds(20));
+  REQUIRE(report);
+  CHECK(report->rows == 3000);
+}
+
 TEST_CASE("the loop and an estimator that absorbed the same rows give the same answer") {
   LoopSettings settings = loop_rows::settings();
   settings.policy.every_rows = 2000;
@@ -211,6 +239,33 @@ TEST_CASE("on drift: a change of laws asks for a refit, rows of the same laws do
   };
   CHECK(hand_overs(50000, 0.0) == 0);  // the detector wants 25000 rows to settle
   CHECK(hand_overs(5000, 1.0) > 0);
+}
+
+TEST_CASE("drift events allocate nothing in the loop's thread, saved and resumed or not") {
+  LoopSettings settings = loop_rows::settings();
+  settings.estimator.state.memory = {Memory::Kind::half_life_rows, 20000.0};
+  settings.policy = {.on_drift = true};
+  SensorLoop loop = make_loop(settings);
+  loop_rows::Source source;
+  std::size_t in_loop = 0;
+  const auto run = [&](std::size_t rows, double shift) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      Row row = source.next();
+      row.response += shift;
+      const std::size_t before = allocation_count();
+      loop.absorb(row);
+      in_loop += allocation_count() - before;
+      loop.refit();
+    }
+  };
+  run(50000, 0.0);
+  for (const double shift : {1.0, 0.0}) {
+    run(30000, shift);
+    loop = SensorLoop::resume(loop.whole(), settings).value();
+  }
+  run(30000, -1.0);
+  CHECK(loop.whole().drift().size() >= 3);
+  CHECK(in_loop == 0);
 }
 
 TEST_CASE("a loop saved and resumed goes on with all its rows and its fit") {

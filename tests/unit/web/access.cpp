@@ -40,7 +40,7 @@ TEST_CASE("with a token nothing but the page is answered without it") {
 }
 
 TEST_CASE("without a token a name that nobody configured is not answered: it may be a foreign page's") {
-  const Access access("", {"plant.example"});
+  const Access access("", {"Plant.example"});
   for (const std::string known : {"localhost", "LocalHost:8471", "127.0.0.1:8471", "127.0.0.1", "[::1]:8471",
                                   "192.168.1.7:1", "plant.example", "Plant.Example:8471"})
     CHECK_MESSAGE(status_of(access, asked("GET", {{"host", known}})) == 0, known);
