@@ -42,7 +42,7 @@ void FitCommand::add_to(CLI::App& command) {
       "Examples:\n"
       "  mixstream simulate -k 2 -x 1,t,t^4 -n 1e5 | mixstream fit -k 2 -y y -x 1,t,t^4\n"
       "      two laws of y on 1, t and t^4, from a pipe\n"
-      "  tail -f pump.csv | mixstream fit -k 3 -y power -x 1,flow,flow^2 --every 1000\n"
+      "  tail -n +1 -f pump.csv | mixstream fit -k 3 -y power -x 1,flow,flow^2 --every 1000\n"
       "      a fit as soon as another 1000 rows have come; kill -USR1 shows one now\n"
       "  mixstream fit -k 2 -y demand -x 1,temperature day*.csv.gz --save demand.mix\n"
       "      many files, one model; later: mixstream fit --load demand.mix more.csv --save demand.mix\n"

@@ -19,8 +19,9 @@ Refusal refuse(std::string text) {
 void SolveOptions::add_to(CLI::App& command) {
   constexpr const char* solving = "How to solve";
   command
-      .add_option("-k,--components", components,
-                  "Number of laws: 1 to 32, or auto (chosen by the sample's BIC); default: 2")
+      .add_option(
+          "-k,--components", components,
+          "Number of laws: 1 to 32, or auto (chosen by the sample's BIC); default: 2, or that of the state")
       ->group(solving);
   command
       .add_option("--method", method,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "input/columns.hpp"
 #include "input/read_ahead.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "parallel_fit.hpp"
@@ -154,6 +155,10 @@ void FitRun::read_file(std::size_t number) {
     return;
   }
   const bool by_words = !session_;
+  if (all_numbers(opened.value().columns()))
+    complain(
+        "the first line is all numbers, and was taken for the columns' names: if it is a row, say "
+        "--no-header");
   if (!session_ && !begin(opened.value().columns())) return;
   input_position_ = session_->begin_input(opened.value());
   Outcome<std::unique_ptr<RowReader>> reader = select(std::move(opened).value());

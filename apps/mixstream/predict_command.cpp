@@ -206,7 +206,7 @@ void PredictCommand::add_to(CLI::App& command) {
       "with probability --level given x alone). Other formats get these columns as CSV, without the row.\n\n"
       "Examples:\n"
       "  mixstream fit -k 2 -y y rows.csv > fit.json; mixstream predict -m fit.json rows.csv > labelled.csv\n"
-      "  tail -f new.csv | mixstream predict -m fit.json --no-response\n\n"
+      "  tail -n +1 -f new.csv | mixstream predict -m fit.json --no-response\n\n"
       "Exit: 0 every row predicted, 1 file error or rows left out (said on stderr), 2 wrong words.");
 }
 

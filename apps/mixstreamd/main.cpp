@@ -133,7 +133,8 @@ int main(int count, char** arguments) {
   if (!config) return complain(config.refusal());
   set_log(config.value().log);
   if (words.check_config) {
-    fmt::print("{}: {} streams, all sound\n", words.config, config.value().streams.size());
+    const std::size_t streams = config.value().streams.size();
+    fmt::print("{}: {} stream{}, all sound\n", words.config, streams, streams == 1 ? "" : "s");
     return 0;
   }
   ::umask(077);  // rows and what they say are their owner's

@@ -8,7 +8,8 @@
 namespace mixstream {
 namespace {
 
-constexpr double doubtful_p = 1e-4;  // an accepted fit with less is not said to agree
+constexpr double telling_ratio = 1.1;  // of J, below which the sample's tails are no excuse
+constexpr double doubtful_p = 1e-4;    // an accepted fit with less is not said to agree
 
 double ratio_of(const RefinedFit& fit) {
   return fit.distance / static_cast<double>(std::max<std::size_t>(fit.dof, 1));
@@ -25,6 +26,13 @@ std::string accepted_words(const RefinedFit& fit) {
   const char* const matched = fit.conditions.starts_with("q<=3")
                                   ? "; the noise is not Gaussian, so only y, y^2 and y^3 were matched"
                                   : "";
+  if (fit.dof > 0 && fit.p_value < doubtful_p && fit.expected_ratio < telling_ratio) {
+    return fmt::format(
+        "accepted with a doubt: J/dof {:.2f} is more than chance explains (p {:.2g}). More rows decide; try "
+        "another "
+        "number of laws, too{}.",
+        ratio_of(fit), fit.p_value, matched);
+  }
   if (fit.dof > 0 && fit.p_value < doubtful_p) {
     return fmt::format(
         "accepted with a doubt: J/dof {:.2f} is more than chance explains (p {:.2g}), but weights from a "
@@ -42,6 +50,14 @@ std::string verdict_words(const RefinedFit& fit, bool tail_suspected) {
   if (tail_suspected) {
     return "do not trust these laws: rows far outside the bulk have ruined the moments. Look at the largest "
            "rows; fewer of them could be set aside.";
+  }
+  if (fit.complaints.count) {
+    return fmt::format("do not trust these laws: {} of them explain the rows far better.",
+                       fit.mixture.component_count() + 1);
+  }
+  if (fit.complaints.noise) {
+    return "do not trust these laws: noise of each law's own explains the rows far better (noise "
+           "per-component).";
   }
   const std::string against = fit.complaints.text();
   return fmt::format(

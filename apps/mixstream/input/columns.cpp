@@ -49,9 +49,8 @@ Refusal unknown_column(const std::vector<std::string>& columns, const std::strin
   }
   if (!text.ends_with('?')) text += '.';
   text += joined({" The columns are: ", listed(columns), "."});
-  const bool all_numbers = std::ranges::all_of(
-      columns, [](const std::string& column) { return parse_number(column).kind == NumberKind::number; });
-  if (all_numbers) text += " They are all numbers: if the first line is a row, say that there is no header.";
+  if (all_numbers(columns))
+    text += " They are all numbers: if the first line is a row, say so with --no-header.";
   return {Reason::bad_input, text};
 }
 
@@ -71,6 +70,12 @@ std::vector<std::string> numbered_columns(std::size_t count) {
   std::vector<std::string> columns;
   for (std::size_t i = 1; i <= count; ++i) columns.push_back(joined({"c", std::to_string(i)}));
   return columns;
+}
+
+bool all_numbers(const std::vector<std::string>& columns) {
+  return !columns.empty() && std::ranges::all_of(columns, [](const std::string& column) {
+    return parse_number(column).kind == NumberKind::number;
+  });
 }
 
 Outcome<std::vector<ColumnUse>> choose_columns(const std::vector<std::string>& columns,

@@ -18,6 +18,9 @@ struct ColumnUse {
 /// c1, c2, ... of the given count.
 std::vector<std::string> numbered_columns(std::size_t count);
 
+/// Names that are all numbers: the first line was a row, likely.
+bool all_numbers(const std::vector<std::string>& columns);
+
 /// One use per column. Refuses names that are unknown, stand twice in the header or were asked for twice.
 Outcome<std::vector<ColumnUse>> choose_columns(const std::vector<std::string>& columns,
                                                const Selection& selection);

@@ -40,7 +40,9 @@ std::string Complaints::text() const {
   add(distance, "J");
   add(standard_errors, "standard errors");
   add(likelihood, "sample likelihood");
-  add(search, "a search that never came back to them");
+  add(noise, "noise of each law's own");
+  add(count, "one law more");
+  add(search, "other starts, which end in other laws,");
   return text;
 }
 

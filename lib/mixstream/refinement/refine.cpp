@@ -23,6 +23,7 @@ constexpr int fallback_power = 3;
 // 0.2 to 0.7.
 constexpr double largest_variance_error = 0.2;
 constexpr double least_second_opinion = 1e-3;  // p of J of lower order, which is asked after J has complained
+constexpr double beyond_doubt = 10.0;          // of BIC, by which a richer model must win
 constexpr int few_iterations = 10;
 constexpr double settled_previous = 3.0;    // standard errors from the previous fit: its weights still serve
 constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
@@ -116,6 +117,18 @@ class Search {
     if (accepted()) refine_from(Mixture(best_->mixture), highest_response_power, 3);
   }
 
+  /// While the sample holds every row, it knows more than J, for which those are few: whether noise of each
+  /// law's own, or one law more, explains them far better.
+  void compare_with_richer() {
+    if (!accepted() || settings_.noise == NoiseModel::known) return;
+    if (tensor_.effective_rows > 1.001 * judge_.sample_rows()) return;
+    const EmFit own = settled(best_->mixture);
+    best_->complaints.noise = own.mixture.component_count() > 1 && settings_.noise == NoiseModel::shared &&
+                              explains_better(own, fit_em(rows_, own.mixture, per_component_noise()));
+    if (!best_->complaints.noise) best_->complaints.count = one_more_explains_better(own);
+    best_->accepted = !best_->complaints.any();
+  }
+
   /// Looks around an accepted fit by EM on the sample from other starts. With many laws the sample has many
   /// optima: one that is met only once says nothing of those never met, so EM must come back to it, unless it
   /// is `known` from before. And optima that the sample does not exclude are refined: the moments of all rows
@@ -141,6 +154,36 @@ class Search {
   }
 
  private:
+  EmSettings per_component_noise() const {
+    EmSettings settings = em_settings(settings_.warm_iterations);
+    settings.noise = NoiseModel::per_component;
+    return settings;
+  }
+
+  bool one_more_explains_better(const EmFit& own) {
+    Random random(settings_.seed);
+    for (const Mixture& start : random_starts(tensor_, own.mixture.component_count() + 1, 4, random)) {
+      if (explains_better(own, settled(start))) return true;
+    }
+    return false;
+  }
+
+  /// By BIC beyond doubt, and not by shrinking onto a few rows.
+  bool explains_better(const EmFit& own, const EmFit& richer) const {
+    const double rows = judge_.sample_rows();
+    const double least_weight = std::ranges::min(richer.mixture.weights);
+    const auto [narrowest, widest] = std::ranges::minmax(richer.mixture.noise_variances);
+    if (least_weight * rows < 10.0 * static_cast<double>(sample_.feature_count) || narrowest < 1e-4 * widest)
+      return false;
+    const bool unequal = narrowest < widest;
+    const auto parameters =
+        static_cast<double>(parameter_count(richer.mixture.component_count(), sample_.feature_count,
+                                            unequal ? NoiseModel::per_component : settings_.noise) -
+                            parameters_);
+    const double gain = 2.0 * rows * (richer.mean_log_likelihood - own.mean_log_likelihood);
+    return gain - parameters * std::log(rows) > beyond_doubt;
+  }
+
   /// Few rows of the sample, once a search needs them.
   const RowBlocks& thin_rows() {
     if (!thin_rows_) thin_rows_.emplace(every(sample_, thin_stride(sample_.size())));
@@ -379,6 +422,7 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
   }
   if (search.accepted() && component_count >= many_laws && (!from_previous || settings.seek_rivals))
     search.look_around(from_previous);
+  search.compare_with_richer();
   if (!search.best()) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
   return *search.best();
 }

@@ -27,9 +27,11 @@ struct Complaints {
   bool standard_errors = false;  ///< some law is not determined by the moments
   bool likelihood = false;       ///< another candidate explains the sample of rows far better
 
+  bool noise = false;   ///< noise of each law's own explains the rows far better
+  bool count = false;   ///< one law more does
   bool search = false;  ///< with many laws: no other start of EM on the sample came back to it
 
-  bool any() const noexcept { return distance || standard_errors || likelihood || search; }
+  bool any() const noexcept { return distance || standard_errors || likelihood || noise || count || search; }
   std::string text() const;  ///< "J, standard errors"; empty when there are none
 };
 

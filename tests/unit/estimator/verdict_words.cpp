@@ -31,6 +31,25 @@ TEST_CASE("an accepted fit is said to agree, unless chance hardly explains its J
   CHECK(says(doubt, "a factor of 1.8"));
 }
 
+TEST_CASE("words tell a richer model that explains the rows") {
+  RefinedFit fit = accepted_fit(0.3);
+  fit.accepted = false;
+  fit.mixture.weights = {0.5, 0.5};
+  fit.complaints.noise = true;
+  CHECK(says(verdict_words(fit, false), "noise per-component"));
+  fit.complaints.count = true;
+  CHECK(says(verdict_words(fit, false), "3 of them explain the rows far better"));
+}
+
+TEST_CASE("a doubt that no tail explains asks for rows, not for a larger sample") {
+  RefinedFit fit = accepted_fit(1e-6);
+  fit.expected_ratio = 1.02;
+  const std::string words = verdict_words(fit, false);
+  CHECK(words.starts_with("accepted with a doubt: J/dof 1.50"));
+  CHECK(says(words, "More rows decide"));
+  CHECK_FALSE(says(words, "--sample"));
+}
+
 TEST_CASE("words tell noise that is not Gaussian") {
   RefinedFit fit = accepted_fit(0.3);
   fit.conditions = "q<=3";
@@ -50,12 +69,12 @@ TEST_CASE("a rejected fit is told by its complaints, or by its tail") {
   fit.accepted = false;
   fit.complaints.search = true;
   const std::string one = verdict_words(fit, false);
-  CHECK(says(one, "a search that never came back to them speaks against"));
+  CHECK(says(one, "other starts, which end in other laws, speak against"));
   CHECK(says(one, "noise unequal"));
   fit.complaints.distance = true;
   fit.noise = NoiseModel::per_component;
   const std::string two = verdict_words(fit, false);
-  CHECK(says(two, "J, a search that never came back to them speak against"));
+  CHECK(says(two, "J, other starts, which end in other laws, speak against"));
   CHECK_FALSE(says(two, "noise unequal"));
   CHECK(says(verdict_words(fit, true), "rows far outside the bulk"));
 }

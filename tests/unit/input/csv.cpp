@@ -143,7 +143,7 @@ TEST_CASE("an unknown column is refused with the nearest name and the list") {
   CHECK(all.refusal ==
         "there is no column \"temperatur\"; did you mean \"temperature\"? The columns are: temperature, "
         "pressure.");
-  CHECK(collect("1,2\n3,4\n", {}, {.numbers = {"y"}}).refusal.find("no header") != std::string::npos);
+  CHECK(collect("1,2\n3,4\n", {}, {.numbers = {"y"}}).refusal.find("--no-header") != std::string::npos);
 }
 
 TEST_CASE("a column name that stands twice is refused only when asked for") {
