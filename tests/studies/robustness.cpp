@@ -3,6 +3,7 @@
 //   robustness outliers [SEEDS [ROWS]]  0.1% of rows 20 to 100 standard deviations of y away
 //   robustness noise    [SEEDS [ROWS]]  other noise: J speaks, or the error is that of EM
 //   robustness errors   [SEEDS [ROWS]]  standard errors against the real spread
+//   robustness few      [SEEDS]         100 to 3,000 rows: right and wrong models, and how many are called ok
 //   robustness drift    [SEEDS]         laws that change at row 300,000 of 500,000, and laws that do not
 // Exits 1 when a claim of docs/benchmarks.md does not hold.
 #include <fmt/core.h>
@@ -61,6 +62,41 @@ int verdicts(std::size_t seeds, std::size_t rows) {
     std::fflush(stdout);
     broken += static_cast<double>(rejected) > 0.02 * static_cast<double>(seeds);
     broken += bounded && uniform <= 0.01;
+  }
+  return broken;
+}
+
+/// How many of the streams' fits are called ok, with `asked` laws and noise as asked.
+int called_ok(const Setting& truth, const Setting& asked, std::size_t rows, std::size_t seeds) {
+  int ok = 0;
+  for (std::size_t s = 0; s < seeds; ++s) {
+    const Drawn drawn = draw(truth, rows, first_seed + s);
+    Estimator estimator = estimator_for(asked, drawn.layout, first_seed + s);
+    absorb_all(estimator, drawn.rows);
+    ok += estimator.fit().status == FitStatus::ok;
+  }
+  return ok;
+}
+
+int few_rows(std::size_t seeds) {
+  const std::vector<double> laws{1.0, 2.0, -1.0, -1.0, 0.5, 1.0, 3.0, -2.0, 2.0};
+  const Setting three{"three", "1,u,v", 3, {0.5, 0.3, 0.2}, {0.09}, false, false, laws};
+  const Setting two{"two", "1,u,v", 2, {0.6, 0.4}, {0.09}, false, false, {laws.begin(), laws.begin() + 6}};
+  Setting unequal = two;
+  unequal.noise_variances = {0.01, 0.5};
+  Setting one = two;
+  one.k = 1;
+  int broken = 0;
+  fmt::print("{:>6} {:>6} {:>18} {:>12} {:>18} {:>10} {:>26}\n", "rows", "seeds", "three laws, asked 3",
+             "asked 2", "two laws, asked 2", "asked 1", "unequal noise, asked equal");
+  for (const std::size_t rows : {100, 300, 1000, 3000}) {
+    const int too_few = called_ok(three, two, rows, seeds);
+    const int far_too_few = called_ok(two, one, rows, seeds);
+    const int equal = called_ok(unequal, two, rows, seeds);
+    fmt::print("{:6} {:6} {:18} {:12} {:18} {:10} {:26}\n", rows, seeds, called_ok(three, three, rows, seeds),
+               too_few, called_ok(two, two, rows, seeds), far_too_few, equal);
+    std::fflush(stdout);
+    if (rows >= 300) broken += too_few + far_too_few + equal;
   }
   return broken;
 }
@@ -269,7 +305,8 @@ int main(int count, char** words) {
   if (what == "outliers") return outliers(number(2, 20), number(3, 500000)) == 0 ? 0 : 1;
   if (what == "noise") return noises(number(2, 20), number(3, 200000)) == 0 ? 0 : 1;
   if (what == "errors") return errors(number(2, 100), number(3, 100000)) == 0 ? 0 : 1;
+  if (what == "few") return few_rows(number(2, 50)) == 0 ? 0 : 1;
   if (what == "drift") return drifts(number(2, 50)) == 0 ? 0 : 1;
-  fmt::print(stderr, "robustness verdict|outliers|noise|errors|drift [SEEDS [ROWS]]\n");
+  fmt::print(stderr, "robustness verdict|outliers|noise|errors|few|drift [SEEDS [ROWS]]\n");
   return 2;
 }
