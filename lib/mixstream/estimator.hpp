@@ -34,7 +34,7 @@ struct EstimatorSettings {
   std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
 };
 
-/// Whether such a solve can be made of such a state. No throw.
+/// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
 Verdict check(const SolveSettings& solve, const StateSettings& state);
 
 /// What scheduled fits know of drift by the moments.

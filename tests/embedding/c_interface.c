@@ -85,6 +85,8 @@ static void check_merge_and_save(mixstream_loop* loop) {
   mixstream_settings settings = line_settings();
   mixstream_loop* other;
   mixstream_loop* loaded;
+  const double x[2] = {1.0, 3.0};
+  size_t component = 9;
   size_t needed = 0;
   void* bytes;
   const uint64_t rows = mixstream_rows(loop);
@@ -106,6 +108,13 @@ static void check_merge_and_save(mixstream_loop* loop) {
   loaded = mixstream_load(bytes, needed, &settings, &status, NULL, 0);
   CHECK(loaded != NULL && mixstream_rows(loaded) == rows + 400);
   mixstream_destroy(loaded);
+  mixstream_settings_init(&settings); /* a width of 0: that of the bytes counts */
+  loaded = mixstream_load(bytes, needed, &settings, &status, NULL, 0);
+  CHECK(loaded != NULL && mixstream_classify(loaded, x, 2, 1.0, &component) != MIXSTREAM_WRONG_WIDTH);
+  CHECK(mixstream_classify(loaded, x, 1, 1.0, &component) == MIXSTREAM_WRONG_WIDTH);
+  mixstream_destroy(loaded);
+  settings.polish = 256;
+  CHECK(mixstream_load(bytes, needed, &settings, &status, NULL, 0) == NULL && status == MIXSTREAM_BAD_ARGUMENT);
   free(bytes);
 }
 
