@@ -48,8 +48,7 @@ class LiveStream {
       if (estimator_.fit_is_due()) fit();
     }
     view_.rows.folded = estimator_.state().row_count();
-    view_.rows.refused = {{"not_a_number", view_.rows.folded / 5000},
-                          {"wrong_shape", view_.rows.folded / 40000}};
+    view_.rows.refused = {{"not_a_number", view_.rows.folded / 5000}, {"ragged", view_.rows.folded / 40000}};
     view_.rows.duplicate = view_.rows.folded / 2000;
     view_.rows.in = view_.rows.folded + view_.rows.duplicate + view_.rows.refused_total();
     view_.rows_per_second = per_second;

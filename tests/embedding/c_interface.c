@@ -114,7 +114,8 @@ static void check_merge_and_save(mixstream_loop* loop) {
   CHECK(mixstream_classify(loaded, x, 1, 1.0, &component) == MIXSTREAM_WRONG_WIDTH);
   mixstream_destroy(loaded);
   settings.polish = 256;
-  CHECK(mixstream_load(bytes, needed, &settings, &status, NULL, 0) == NULL && status == MIXSTREAM_BAD_ARGUMENT);
+  CHECK(mixstream_load(bytes, needed, &settings, &status, NULL, 0) == NULL &&
+        status == MIXSTREAM_BAD_ARGUMENT);
   free(bytes);
 }
 
