@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint32_t estimator_section = first_guest_type;
 constexpr std::size_t most_events = 64;
 constexpr std::uint32_t doubt_bit = 4;              // beside a small number: states from before it hold none
+constexpr std::uint32_t tentative_bit = 8;          // likewise
 constexpr std::uint64_t largest_list = 1ULL << 24;  // numbers; no list here comes near
 
 void put(ByteWriter& out, const std::vector<double>& values) {
@@ -189,7 +190,7 @@ void put(ByteWriter& out, const PolishDriverState& driver) {
   for (const std::uint64_t entered : driver.entered) out.put(entered);
   const bool begun = driver.polish.has_value() && driver.drift.has_value();
   const std::uint32_t parts = !begun ? 0U : driver.stepwise ? 2U : 1U;
-  out.put(driver.in_doubt ? parts | doubt_bit : parts);
+  out.put(parts | (driver.in_doubt ? doubt_bit : 0U) | (driver.tentative ? tentative_bit : 0U));
   if (!begun) return;
   put(out, *driver.polish);
   put(out, *driver.drift);
@@ -203,7 +204,8 @@ PolishDriverState take_driver(ByteReader& in) {
   for (std::uint64_t& entered : driver.entered) entered = in.take<std::uint64_t>();
   auto parts = in.take<std::uint32_t>();
   driver.in_doubt = (parts & doubt_bit) != 0;
-  parts &= ~doubt_bit;
+  driver.tentative = (parts & tentative_bit) != 0;
+  parts &= ~(doubt_bit | tentative_bit);
   if (parts == 0) return driver;
   driver.polish = take_polish(in);
   driver.drift = take_drift(in);
@@ -324,7 +326,9 @@ Bytes FitFeedback::encode() const {
   put_optional(out, fit);
   put_optional(out, polish);
   const bool doubt = schedule && schedule->in_doubt;
-  out.put(static_cast<std::uint32_t>(schedule.has_value()) | (doubt ? doubt_bit : 0U));
+  const bool tentative = schedule && schedule->tentative;
+  out.put(static_cast<std::uint32_t>(schedule.has_value()) | (doubt ? doubt_bit : 0U) |
+          (tentative ? tentative_bit : 0U));
   out.put(schedule.value_or(PolishSchedule{}).next_check);
   out.put(schedule.value_or(PolishSchedule{}).bins);
   out.put(next_every);
@@ -340,6 +344,7 @@ Outcome<FitFeedback> FitFeedback::decode(std::span<const std::byte> bytes) {
   const auto checked = in.take<std::uint32_t>();
   PolishSchedule schedule;
   schedule.in_doubt = (checked & doubt_bit) != 0;
+  schedule.tentative = (checked & tentative_bit) != 0;
   schedule.next_check = in.take<std::uint64_t>();
   schedule.bins = in.take<std::uint32_t>();
   if (checked != 0) feedback.schedule = schedule;

@@ -234,6 +234,7 @@ class Solver {
     if (polish_ != nullptr) {
       refinement.likely_bins = std::popcount(polish_->schedule().bins);
       refinement.refine.seek_rivals = polish_->should_check(state_.row_count());
+      refinement.refine.previous_was_met = !polish_->tentative();
     }
     const std::optional<Mixture> previous = previous_fit();
     Outcome<BinnedFit> fit = refine_with_bins(binned, settings_.component_count, starts, refinement,

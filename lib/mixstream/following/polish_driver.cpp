@@ -111,7 +111,7 @@ void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
   if (next == 0) next = 1;
   while (next <= row_count) {
     if (polish_)
-      next *= state_.in_doubt || next < 4 * settings_.first_check ? 2 : 4;
+      next *= state_.in_doubt || state_.tentative || next < 4 * settings_.first_check ? 2 : 4;
     else
       next += std::max<std::uint64_t>(1, next / 4);
   }
@@ -147,6 +147,7 @@ Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*w
   if (stepwise_) begin_path();
   state_.rows += other.state_.rows;
   state_.next_check = std::max(state_.next_check, other.state_.next_check);
+  state_.tentative = state_.tentative || other.state_.tentative;
   for (std::size_t bin = 0; bin < largest_bin_count; ++bin) state_.entered[bin] += other.state_.entered[bin];
   return std::monostate{};
 }
@@ -154,11 +155,13 @@ Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*w
 Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
                                    std::uint32_t bins) {
   const bool had_one = polish_.has_value();
-  const bool keep =
-      !refined.accepted || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
-  if (refined.accepted) {
+  const bool counts =
+      refined.accepted || (refined.complaints.only_search() && (!had_one || state_.tentative));
+  const bool keep = !counts || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
+  if (counts) {
     state_.bins = bins;
     state_.in_doubt = refined.rivals > 0;
+    state_.tentative = !refined.accepted;
   }
   if (!keep) begin(refined, sample);
   skip_check(row_count);

@@ -2,7 +2,8 @@
 //
 // A polish that began at a bad fit never recovers, and says nothing of it. So a fit refined from all moments
 // is held against it at growing row counts: where the two disagree, the sample of rows decides. A fit
-// that was not accepted neither begins nor ends a polish.
+// that was not accepted neither begins nor ends a polish, but for one that only lacks another start that
+// comes back to it: rows that pass are lost to a polish not yet begun, so it begins there, tentatively.
 #pragma once
 
 #include <array>
@@ -31,7 +32,7 @@ const char* name_of(PolishKind kind) noexcept;  ///< "off", "scoring" or "stepwi
 struct PolishDriverSettings {
   PolishKind kind = PolishKind::scoring;
   std::uint64_t first_check = 5000;  ///< rows; then twice and 4 times as many, then at every fourfold;
-                                     ///< in doubt at every twofold
+                                     ///< in doubt or tentative at every twofold
   double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
   PolishSettings polish;
@@ -39,10 +40,10 @@ struct PolishDriverSettings {
 };
 
 enum class Reconciled : std::uint8_t {
-  not_started,  ///< there is no polish, and the fit was not accepted
+  not_started,  ///< there is no polish, and the fit was none to begin at
   started,      ///< a polish began at the fit
   kept,         ///< the polish goes on
-  reset,        ///< the polish disagreed with an accepted fit and began anew at it
+  reset,        ///< the polish disagreed with the fit and began anew at it
 };
 const char* name_of(Reconciled reconciled) noexcept;  ///< "not_started", "started", "kept" or "reset"
 
@@ -53,6 +54,7 @@ struct PolishSchedule {
   std::uint64_t next_check = 0;
   std::uint32_t bins = 1;  ///< bit b: rows of magnitude bin b enter
   bool in_doubt = false;   ///< see PolishDriverState
+  bool tentative = false;
 
   friend bool operator==(const PolishSchedule&, const PolishSchedule&) = default;
 };
@@ -67,7 +69,8 @@ struct PolishDriverState {
   std::uint64_t resets = 0;
   std::uint32_t bins = 1;                                     ///< bit b: rows of magnitude bin b enter
   std::array<std::uint64_t, largest_bin_count> entered = {};  ///< rows of each bin in the polish
-  bool in_doubt = false;  ///< the last check met other laws that its rows did not exclude
+  bool in_doubt = false;   ///< the last check met other laws that its rows did not exclude
+  bool tentative = false;  ///< no other start has come back yet to the laws where the polish began
 
   friend bool operator==(const PolishDriverState&, const PolishDriverState&) = default;
 };
@@ -102,11 +105,14 @@ class PolishDriver {
 
   /// When the next check is and which bins enter; and both taken over from a copy that was held against a
   /// fit. No throw.
-  PolishSchedule schedule() const noexcept { return {state_.next_check, state_.bins, state_.in_doubt}; }
+  PolishSchedule schedule() const noexcept {
+    return {state_.next_check, state_.bins, state_.in_doubt, state_.tentative};
+  }
   void take_schedule(const PolishSchedule& schedule) noexcept {
     state_.next_check = schedule.next_check;
     state_.bins = schedule.bins;
     state_.in_doubt = schedule.in_doubt;
+    state_.tentative = schedule.tentative;
   }
 
   /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
@@ -124,7 +130,8 @@ class PolishDriver {
   const AnchoredPolish* polish() const noexcept { return polish_ ? &*polish_ : nullptr; }
   const DriftDetector* drift() const noexcept { return drift_ ? &*drift_ : nullptr; }
   std::uint64_t resets() const noexcept { return state_.resets; }
-  bool in_doubt() const noexcept { return state_.in_doubt; }  ///< see PolishDriverState
+  bool in_doubt() const noexcept { return state_.in_doubt; }    ///< see PolishDriverState
+  bool tentative() const noexcept { return state_.tentative; }  ///< likewise
 
   /// The polished fit, unless there is none, it is not finite, it has just begun and knows far less than an
   /// accepted refined fit, or the sample finds that one better beyond chance: then report the refined one.

@@ -51,6 +51,7 @@ BinnedFit with_further_bins(const BinnedMoments& moments, int used, int all, std
                             RefineSettings again, RefinedFit fit) {
   again.fall_back = again.fall_back && fit.conditions.starts_with("q<=");
   again.seek_rivals = false;
+  again.previous_was_met = true;
   for (int count = used + 1; count <= all; ++count) {
     auto wider = refine_bins(moments, count, component_count, {}, again, &fit.mixture);
     if (!wider || !wider.value().accepted) break;

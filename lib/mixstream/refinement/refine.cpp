@@ -407,21 +407,23 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
         "there are more parameters than independent moments; take fewer components or more features"};
   }
   if (previous) search.try_previous(*previous);
-  const bool from_previous = search.accepted();
+  const bool known = search.accepted() && settings.previous_was_met;
   std::vector<double> known_noise;
   if (settings.noise == NoiseModel::known) {
     known_noise = previous ? previous->noise_variances : starts.front().noise_variances;
   }
   Random random(settings.seed);
+  bool found = known;
   for (const int number : {settings.first_starts, settings.more_starts}) {
-    if (search.accepted()) break;
+    if (found) break;
     search.try_batch(filled_up(tensor, component_count, starts, number, known_noise, random));
     if (settings.fall_back) search.try_fall_back();
     search.try_lower_order();
+    found = search.accepted();
     starts = {};
   }
-  if (search.accepted() && component_count >= many_laws && (!from_previous || settings.seek_rivals))
-    search.look_around(from_previous);
+  if (search.accepted() && component_count >= many_laws && (!known || settings.seek_rivals))
+    search.look_around(known);
   search.compare_with_richer();
   if (!search.best()) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
   return *search.best();

@@ -31,8 +31,12 @@ struct Complaints {
   bool count = false;   ///< one law more does
   bool search = false;  ///< with many laws: no other start of EM on the sample came back to it
 
-  bool any() const noexcept { return distance || standard_errors || likelihood || noise || count || search; }
+  bool any() const noexcept { return of_the_fit() || search; }
+  bool only_search() const noexcept { return search && !of_the_fit(); }
   std::string text() const;  ///< "J, standard errors"; empty when there are none
+
+ private:
+  bool of_the_fit() const noexcept { return distance || standard_errors || likelihood || noise || count; }
 };
 
 /// From so many laws on the sample has many optima: an accepted fit must be met again, and have no rival.
@@ -74,6 +78,7 @@ struct RefineSettings {
   int rival_starts = 12;         ///< at least, from three laws on, to meet its rivals
   int rival_refinements = 6;     ///< at most, from where they end
   bool seek_rivals = false;      ///< of a fit accepted straight from the previous one too
+  bool previous_was_met = true;  ///< by another start: otherwise it must be now
   std::size_t warm_rows = 1250;  ///< rows of the sample that EM begins with
   std::size_t largest_condition_count = 750;  ///< poorer sets of conditions are chosen where d is large
   bool fall_back = true;                      ///< to q <= 3 when only J complains: noise may not be Gaussian

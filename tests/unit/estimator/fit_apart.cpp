@@ -91,12 +91,13 @@ TEST_CASE("a doubt comes back with the feedback, is saved, and keeps a fit from 
   estimator.scheduled_fit();
   REQUIRE(estimator.fit().status == FitStatus::ok);
   FitFeedback feedback = Estimator(estimator).fit_apart().feedback;
-  feedback.schedule = {.next_check = 4000, .bins = 1, .in_doubt = true};
+  feedback.schedule = {.next_check = 4000, .bins = 1, .in_doubt = true, .tentative = true};
   const Outcome<FitFeedback> back = FitFeedback::decode(feedback.encode());
   REQUIRE(back);
   CHECK(back.value() == feedback);
   REQUIRE(estimator.take(back.value()));
   const Estimator saved = Estimator::decode(estimator.encode(), settings_of(2)).value();
+  CHECK(saved.encode() == estimator.encode());
   const Report report = saved.fit();
   CHECK(report.status == FitStatus::poor_fit);
   CHECK(report.words.find("other starts met different ones") != std::string::npos);

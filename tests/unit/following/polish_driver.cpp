@@ -103,6 +103,51 @@ TEST_CASE("an accepted fit begins a polish, a rejected one neither begins nor en
   CHECK(driver.resets() == 0);
 }
 
+TEST_CASE("a fit that only lacks another start begins a polish tentatively, and does not end a confirmed one") {
+  Stream stream;
+  RefinedFit unmet = stream.refined;
+  unmet.accepted = false;
+  unmet.complaints.search = true;
+  RefinedFit elsewhere = unmet;  // J speaks against it too
+  elsewhere.complaints.distance = true;
+  CHECK(PolishDriver().reconcile(elsewhere, stream.sample, 1000) == Reconciled::not_started);
+  PolishDriver driver({.first_check = 1000});
+  CHECK(driver.reconcile(unmet, stream.sample, 9000) == Reconciled::started);
+  CHECK(driver.tentative());
+  CHECK(driver.next_check() == 16000);
+  CHECK(PolishDriver::restore(driver.state(), {}).value().tentative());
+  PolishDriver other;
+  other.take_schedule(driver.schedule());
+  CHECK(other.tentative());
+  stream.feed(driver, 30000);
+  CHECK(driver.reconcile(unmet, stream.sample, 16000) == Reconciled::kept);
+  CHECK(driver.tentative());
+  CHECK(driver.next_check() == 32000);
+  CHECK(driver.reconcile(stream.refined, stream.sample, 32000) == Reconciled::kept);
+  CHECK_FALSE(driver.tentative());
+  CHECK(driver.next_check() == 128000);
+  CHECK(driver.polish()->rows() == 30000);
+  CHECK(driver.reconcile(unmet, stream.sample, 128000) == Reconciled::kept);
+  CHECK_FALSE(driver.tentative());
+}
+
+TEST_CASE("a tentative polish gives way to another fit that only lacks another start, where they disagree") {
+  Stream stream;
+  RefinedFit unmet = stream.refined;
+  unmet.accepted = false;
+  unmet.complaints.search = true;
+  RefinedFit wrong = unmet;
+  for (std::size_t j = 0; j < 3; ++j)
+    wrong.mixture.law(0)[j] = wrong.mixture.law(1)[j] =
+        0.5 * (wrong.mixture.law(0)[j] + wrong.mixture.law(1)[j]);
+  for (double& variance : wrong.mixture.noise_variances) variance = 2.0;
+  PolishDriver driver;
+  CHECK(driver.reconcile(wrong, stream.sample, 1) == Reconciled::started);
+  stream.feed(driver, 5000);
+  CHECK(driver.reconcile(unmet, stream.sample, 2) == Reconciled::reset);
+  CHECK(driver.tentative());
+}
+
 TEST_CASE("a polish at a wrong optimum is reset, one that agrees is kept") {
   Stream stream;
   PolishDriver driver;

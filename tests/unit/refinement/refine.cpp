@@ -191,6 +191,14 @@ TEST_CASE("with many laws a fit that no other start comes back to is not accepte
   CHECK_FALSE(lost.value().accepted);
   CHECK(lost.value().complaints.search);
   CHECK(lost.value().complaints.text().ends_with("other starts, which end in other laws,"));
+  const Mixture truth = to_pilot(seven.truth, seven.layout, few.pilot);
+  const auto known = refine(few.tensor, few.sample, 7, {}, {.confirming_starts = 12}, &truth);
+  REQUIRE(known);
+  CHECK(known.value().accepted);
+  const auto unmet =
+      refine(few.tensor, few.sample, 7, {}, {.confirming_starts = 12, .previous_was_met = false}, &truth);
+  REQUIRE(unmet);
+  CHECK(unmet.value().complaints.only_search());
 
   const Drawn four = draw({"four", "1,u,v", 4}, 60000, 4);
   const Kept many = keep(four, 2500);
