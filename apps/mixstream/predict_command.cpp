@@ -122,6 +122,11 @@ class PredictRun {
         command_.response.empty() ? models_.begin()->second.response : command_.response;
     const bool found = std::ranges::find(columns, response) != columns.end();
     has_response_ = !command_.no_response && (found || !command_.response.empty());
+    if (!has_response_ && !command_.no_response)
+      complain(
+          fmt::format("{}: there is no column \"{}\": predicted from x alone, where the component is the "
+                      "likeliest beforehand (say -y COLUMN, or --no-response)",
+                      shown, response));
     Selection selection{predictor_->map().columns(), command_.group, echo_};
     if (has_response_) selection.numbers.push_back(response);
     Outcome<std::unique_ptr<RowReader>> reader = std::move(opened.value()).select(selection);

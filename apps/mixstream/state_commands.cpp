@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "exit_codes.hpp"
@@ -113,6 +114,17 @@ std::string inspection_text(const nlohmann::ordered_json& json) {
   return out;
 }
 
+/// The first path that names the same file as one before it; none: empty.
+std::string named_twice(const std::vector<std::string>& files) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      std::error_code absent;  // told when it is read
+      if (std::filesystem::equivalent(files[i], files[j], absent)) return files[i];
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void MergeCommand::add_to(CLI::App& command) {
@@ -132,6 +144,8 @@ void MergeCommand::add_to(CLI::App& command) {
 }
 
 int MergeCommand::run() const {
+  if (const std::string twice = named_twice(files); !twice.empty())
+    return fail_with(exit_usage, "'" + twice + "' is given twice: its rows would count double");
   if (const Verdict writable = check_writable(output); !writable)
     return fail_with(exit_data, writable.refusal().text);
   Outcome<Estimator> merged = load(files[0]);

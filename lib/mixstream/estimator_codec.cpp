@@ -11,6 +11,7 @@ constexpr std::uint32_t estimator_section = first_guest_type;
 constexpr std::size_t most_events = 64;
 constexpr std::uint32_t doubt_bit = 4;              // beside a small number: states from before it hold none
 constexpr std::uint32_t tentative_bit = 8;          // likewise
+constexpr std::uint32_t branch_bit = 4;             // beside the kind of noise
 constexpr std::uint64_t largest_list = 1ULL << 24;  // numbers; no list here comes near
 
 void put(ByteWriter& out, const std::vector<double>& values) {
@@ -53,7 +54,7 @@ void put(ByteWriter& out, const PolishState& polish) {
   out.put(polish.settings.move_every);
   out.put(static_cast<std::uint64_t>(polish.settings.pane_count));
   out.put(static_cast<std::uint64_t>(polish.settings.warm_steps));
-  out.put(static_cast<std::uint32_t>(polish.noise));
+  out.put(static_cast<std::uint32_t>(polish.noise) | (polish.is_branch ? branch_bit : 0U));
   put(out, polish.anchor);
   for (const auto* list : {&polish.parameters, &polish.information, &polish.gradient, &polish.slot_weights,
                            &polish.sums, &polish.buffer}) {
@@ -71,7 +72,9 @@ PolishState take_polish(ByteReader& in) {
   polish.settings.move_every = in.take<std::uint64_t>();
   polish.settings.pane_count = in.take<std::uint64_t>();
   polish.settings.warm_steps = static_cast<int>(in.take<std::uint64_t>() & 0xffff);
-  polish.noise = static_cast<NoiseModel>(in.take<std::uint32_t>() % 3);
+  const auto noise = in.take<std::uint32_t>();
+  polish.noise = static_cast<NoiseModel>((noise & ~branch_bit) % 3);
+  polish.is_branch = (noise & branch_bit) != 0;
   polish.anchor = take_mixture(in);
   for (auto* list : {&polish.parameters, &polish.information, &polish.gradient, &polish.slot_weights,
                      &polish.sums, &polish.buffer}) {

@@ -105,17 +105,22 @@ Outcome<Format> format_of(std::string_view line, std::string_view bytes) {
   return Format::csv;
 }
 
-/// The most frequent of the usual delimiters outside quotes; a comma if there is none.
+/// The most frequent of the usual delimiters outside quotes; if there is none, a blank between words, as
+/// other programs write tables of numbers; else a comma.
 char delimiter_of(std::string_view line) noexcept {
   constexpr std::string_view usual = ",;\t|";
   std::array<std::size_t, usual.size()> counts{};
   bool quoted = false;
-  for (const char c : line) {
+  bool blank = false;
+  for (const char c : without_blanks(line)) {
     if (c == '"') quoted = !quoted;
+    blank = blank || (!quoted && c == ' ');
     const std::size_t which = usual.find(c);
     if (!quoted && which != std::string_view::npos) ++counts[which];
   }
-  return usual[static_cast<std::size_t>(std::ranges::max_element(counts) - counts.begin())];
+  const auto most = std::ranges::max_element(counts);
+  if (*most == 0 && blank) return ' ';
+  return usual[static_cast<std::size_t>(most - counts.begin())];
 }
 
 std::vector<std::string> names_of(const std::vector<Field>& fields) {

@@ -30,7 +30,7 @@ enum class Format : std::uint8_t { detect, csv, ndjson, f64, f32 };
 
 struct InputSettings {
   Format format = Format::detect;  ///< detect: by the first bytes; raw rows are never guessed
-  char delimiter = 0;              ///< of CSV; 0: the most frequent of , ; tab | in the first line
+  char delimiter = 0;              ///< of CSV; 0: the most frequent of , ; tab | in the first line, or blank
   bool header = true;              ///< CSV: the first line names the columns; else they are c1, c2, ...
   char comment = '#';              ///< CSV: lines that begin with it are skipped; 0: none
   std::size_t raw_width = 0;       ///< numbers per raw row (f64, f32), named c1, c2, ...

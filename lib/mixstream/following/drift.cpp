@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "mixstream/likelihood/chi_square.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -31,11 +33,6 @@ void add_to(DensitySums& sums, const DensitySums& more) noexcept {
 }
 
 }  // namespace
-
-double deviations_of_chi_square(double chi_square, double dof) noexcept {
-  const double spread = 2.0 / (9.0 * dof);
-  return (std::cbrt(chi_square / dof) - (1.0 - spread)) / std::sqrt(spread);
-}
 
 const char* name_of(DriftSign sign) noexcept {
   if (sign == DriftSign::moments) return "moments";

@@ -49,9 +49,6 @@ struct DriftEvent {
   friend bool operator==(const DriftEvent&, const DriftEvent&) = default;
 };
 
-/// A chi-square reading as standard deviations of a normal one (Wilson and Hilferty). No throw.
-double deviations_of_chi_square(double chi_square, double dof) noexcept;
-
 /// A fading sum of blocks: of scores and log densities with what their variances need.
 struct FadingBlocks {
   std::vector<double> score;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "mixstream/following/drift.hpp"
+#include "mixstream/likelihood/chi_square.hpp"
 #include "mixstream/refinement/conditions.hpp"
 #include "mixstream/refinement/numerics.hpp"
 #include "mixstream/refinement/standard_errors.hpp"

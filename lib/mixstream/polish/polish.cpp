@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "mixstream/likelihood/chi_square.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/yield_point.hpp"
 
@@ -17,6 +18,9 @@ constexpr double longest_step = 3.0;
 // Buffered weights may grow this far before the sums are brought back to scale.
 constexpr double largest_growth = 0x1p200;
 
+constexpr double settled_by = 3.0;     // times the older rows: so many newer ones confirm them
+constexpr double contradiction = 3.0;  // deviations of the chi-square of older rows against all
+
 bool finite(std::span<const double> numbers) {
   return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
 }
@@ -29,7 +33,7 @@ PolishState beginning(const Mixture& start, const DenseMatrix& information, Nois
     throw std::invalid_argument("a polish needs at least one pane and a number of rows between moves");
   if (information.rows != size || information.columns != size || !finite(information.values))
     throw std::invalid_argument("a polish needs the information of every parameter of its start");
-  PolishState state{settings, noise, start, to_parameters(start, noise)};
+  PolishState state{settings, noise, false, start, to_parameters(start, noise)};
   const std::size_t slots = settings.pane_count + 1;
   state.information.assign(slots * packed_size(size), 0.0);
   state.gradient.assign(slots * size, 0.0);
@@ -194,14 +198,31 @@ void AnchoredPolish::step_to(std::span<double> step) noexcept {
 }
 
 void AnchoredPolish::move_anchor() noexcept {
+  if (!state_.is_branch && state_.moves == 1) join_beginning();
   settle();
   gather(total_information_, step_);
   solver_.factor(total_information_);
   solver_.solve(step_);
   step_to(step_);
-  doubt_start();
+  if (state_.slot_weights[0] == 0.0)
+    doubt_start();
+  else if (!state_.is_branch)
+    doubt_older_rows();
   ++state_.moves;
   state_.rows_since_move = 0;
+}
+
+/// What the row slots hold moves to slot 0. Not in a window, whose panes drop out one by one.
+void AnchoredPolish::join_beginning() noexcept {
+  if (slots() > 2) return;
+  for (std::size_t slot = 1; slot < slots(); ++slot) {
+    const auto information = information_of(slot);
+    const auto gradient = gradient_of(slot);
+    for (std::size_t i = 0; i < information.size(); ++i) information_of(0)[i] += information[i];
+    for (std::size_t i = 0; i < gradient.size(); ++i) gradient_of(0)[i] += gradient[i];
+    state_.slot_weights[0] += state_.slot_weights[slot];
+    scale_slot(slot, 0.0);
+  }
 }
 
 /// An honest beginning lies within its own errors of what the rows say: (theta_0 - theta)' I_0 (theta_0 -
@@ -212,6 +233,21 @@ void AnchoredPolish::doubt_start() noexcept {
   const auto size = static_cast<double>(rank);
   const double ratio = solver_.inverse_form(gradient_of(0)) / size;
   if (ratio > 1.0 + 2.0 * std::sqrt(2.0 / size)) scale_slot(0, 1.0 / ratio);
+}
+
+/// n_0 older rows and n_1 newer ones that say the same lie apart by chance: (theta_0 - theta)' H_0 (theta_0 -
+/// theta) is n_1 / (n_0 + n_1) of a chi-square. Where it is far more, the older ones were taken at anchors
+/// too far off; that error does not average out, so they fade by the square, and the newer ones, whose
+/// anchors they held, are older ones from now on.
+void AnchoredPolish::doubt_older_rows() noexcept {
+  const double older = state_.slot_weights[0];
+  const double newer = state_.slot_weights[1];
+  if (!(newer > 0.0) || newer > settled_by * older) return;
+  const auto dof = static_cast<double>(solver_.factor(information_of(0)));
+  const double chi_square = solver_.inverse_form(gradient_of(0)) * (older + newer) / newer;
+  if (dof == 0.0 || !(deviations_of_chi_square(chi_square, dof) > contradiction)) return;
+  scale_slot(0, dof * dof / (chi_square * chi_square));
+  join_beginning();
 }
 
 void AnchoredPolish::warm_anchor(const RowTable& sample) noexcept {
@@ -263,7 +299,10 @@ double AnchoredPolish::row_information(std::span<double> packed) const noexcept 
     for (std::size_t i = 0; i < packed.size(); ++i) packed[i] += state_.information[slot * packed.size() + i];
     weight += state_.slot_weights[slot];
   }
-  return weight;
+  const double total = weight + state_.slot_weights[0];
+  if (!(weight > 0.0)) return 0.0;
+  for (double& value : packed) value *= total / weight;
+  return total;
 }
 
 PolishedFit AnchoredPolish::fit() const {

@@ -6,6 +6,10 @@
 // begin with a refined fit's own information, so that the rows before it count too. Sums of other anchors and
 // other machines add once they are carried to one anchor and one labelling.
 //
+// Scores of anchors far from the answer are not what the linear step takes them for, and would hold the
+// estimate for ever. So the first rows are held against those that follow, and where these contradict them
+// they count for less, and those that follow are tried in turn; until three times as many agree.
+//
 // Everything here is in pilot coordinates, where parameters are near one.
 #pragma once
 
@@ -33,10 +37,12 @@ struct PolishSettings {
 };
 
 /// All that a polish remembers, as plain numbers: restoring it continues bit for bit on the same processor.
-/// Sums stand in slots: slot 0 is what it began with, then one slot for each pane.
+/// Sums stand in slots: slot 0 is what it began with and, without a window, the rows on trial; then one slot
+/// for each pane.
 struct PolishState {
   PolishSettings settings;
   NoiseModel noise = NoiseModel::shared;
+  bool is_branch = false;  ///< its rows stay apart from slot 0, which the trunk knows
   Mixture anchor;
   std::vector<double> parameters;    ///< theta of the anchor
   std::vector<double> information;   ///< H of every slot, lower triangles packed row by row
@@ -128,8 +134,8 @@ class AnchoredPolish {
   /// H^-1 g over all rows so far, the unfinished block included. Allocates.
   PolishedFit fit() const;
 
-  /// Information of the absorbed rows alone (packed, without what the polish began with) and their weight,
-  /// as of the last settled block. No throw, no allocation; P^2 products.
+  /// Information of the absorbed rows alone (packed, without the refined fit's) and their weight, as of the
+  /// last settled block; that of older rows by the newer ones' mean. No throw, no allocation; P^2 products.
   double row_information(std::span<double> packed) const noexcept;
 
  private:
@@ -144,7 +150,9 @@ class AnchoredPolish {
   void settle() noexcept;
   void gather(std::span<double> information, std::span<double> gradient) const noexcept;
   void step_to(std::span<double> step) noexcept;
+  void join_beginning() noexcept;
   void doubt_start() noexcept;
+  void doubt_older_rows() noexcept;
   Verdict merge_slots(const AnchoredPolish& other, std::size_t first_slot);
 
   PolishState state_;

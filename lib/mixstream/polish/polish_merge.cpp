@@ -114,14 +114,8 @@ Verdict AnchoredPolish::merge_branch(const AnchoredPolish& branch) {
 AnchoredPolish AnchoredPolish::branch() const {
   AnchoredPolish result(*this);
   result.settle();
-  for (std::size_t slot = 1; slot < slots(); ++slot) {
-    const auto information = result.information_of(slot);
-    const auto gradient = result.gradient_of(slot);
-    for (std::size_t i = 0; i < information.size(); ++i) result.information_of(0)[i] += information[i];
-    for (std::size_t i = 0; i < gradient.size(); ++i) result.gradient_of(0)[i] += gradient[i];
-    result.state_.slot_weights[0] += result.state_.slot_weights[slot];
-    result.scale_slot(slot, 0.0);
-  }
+  result.join_beginning();
+  result.state_.is_branch = true;
   result.state_.rows = 0;
   result.state_.rows_since_move = 0;
   return result;

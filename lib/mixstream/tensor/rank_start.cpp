@@ -35,10 +35,15 @@ class RankStart {
   std::optional<Refusal> refused_moments() const;
   bool regress(const CentralSystems& systems, const SpectralFit* warm);
   bool choose_by_third(const PowerSystem& third);
+  bool leaves_open() const noexcept {
+    return second_.unknowns > second_.equations || (r_ > 0 && w_.core_system.null_count > 0);
+  }
   bool order_factor();
   bool regress_core(const PowerSystem& third);
   CubeTensor whole_tensor() const;
-  Mixture mixture_of(const DenseMatrix& frame);
+  struct Candidate;
+  Mixture mixture_of(const DenseMatrix& frame, double least_weight);
+  Candidate candidate_of(const DenseMatrix& frame);
   double core_distance(const Mixture& mixture, const DenseMatrix& frame);
   bool decompose();
 
@@ -110,9 +115,7 @@ bool RankStart::regress(const CentralSystems& systems, const SpectralFit* warm) 
     return false;
   }
   if (!choose_by_third(systems.third)) return false;
-  if (second_.unknowns > second_.equations || (r_ > 0 && w_.core_system.null_count > 0)) {
-    warn(fit_, SpectralWarning::underdetermined);
-  }
+  if (leaves_open()) warn(fit_, SpectralWarning::underdetermined);
   if (r_ > 0 && smallest_spread_ < 1e-6 * first_.residual_square) warn(fit_, SpectralWarning::lost_component);
   const double least = 1e-6 * first_.residual_square;
   if (!known_ && second_.noise_variance < least) {
@@ -224,12 +227,11 @@ CubeTensor RankStart::whole_tensor() const {
 }
 
 /// pi_h = v_h0^2 and beta_h = M1 + V s_h, s_h = v_h / v_h0 without its first entry; small weights are lifted.
-Mixture RankStart::mixture_of(const DenseMatrix& frame) {
+Mixture RankStart::mixture_of(const DenseMatrix& frame, double least_weight) {
   Mixture mixture = empty_mixture(k_, d_);
-  const double least = std::max(settings_.least_weight, 1e-4);
   double total = 0.0;
   for (std::size_t h = 0; h < k_; ++h) {
-    const double weight = std::max(frame(h, 0) * frame(h, 0), least);
+    const double weight = std::max(frame(h, 0) * frame(h, 0), least_weight);
     const double scale = (frame(h, 0) < 0.0 ? -1.0 : 1.0) / std::sqrt(weight);
     for (std::size_t a = 0; a < d_; ++a) {
       double value = first_.coefficients[a];
@@ -259,18 +261,35 @@ double RankStart::core_distance(const Mixture& mixture, const DenseMatrix& frame
   return dot(difference, product);
 }
 
+struct RankStart::Candidate {
+  Mixture mixture;
+  double distance = 0.0;
+};
+
+/// The frame's mixture with its own weights, or with none below an even share where e^3 is explained better
+/// so or leaves them open: a frame of noisy moments makes light laws, and sends them far off.
+RankStart::Candidate RankStart::candidate_of(const DenseMatrix& frame) {
+  Candidate best;
+  for (const double least : {std::max(settings_.least_weight, 1e-4), 1.0 / static_cast<double>(k_)}) {
+    Mixture mixture = mixture_of(frame, least);
+    const double distance = core_distance(mixture, frame);
+    if (best.mixture.weights.empty() || distance < best.distance || leaves_open())
+      best = {std::move(mixture), distance};
+  }
+  return best;
+}
+
 bool RankStart::decompose() {
   const CubeTensor whole = whole_tensor();
   OrthogonalParts power =
       power_method(whole, {settings_.power_restarts, settings_.power_iterations, settings_.seed});
   OrthogonalParts joint = joint_diagonalisation(whole);
   const bool power_sound = orthonormalise(power.vectors);
-  const Mixture by_joint = mixture_of(joint.vectors);
-  const Mixture by_power = power_sound ? mixture_of(power.vectors) : by_joint;
-  fit_.joint_chosen =
-      !power_sound || core_distance(by_joint, joint.vectors) < core_distance(by_power, power.vectors);
-  fit_.agreement = law_difference(by_power, by_joint);
-  fit_.mixture = fit_.joint_chosen ? by_joint : by_power;
+  const Candidate by_joint = candidate_of(joint.vectors);
+  const Candidate by_power = power_sound ? candidate_of(power.vectors) : by_joint;
+  fit_.joint_chosen = !power_sound || by_joint.distance < by_power.distance;
+  fit_.agreement = law_difference(by_power.mixture, by_joint.mixture);
+  fit_.mixture = fit_.joint_chosen ? by_joint.mixture : by_power.mixture;
   const DenseMatrix& frame = fit_.joint_chosen ? joint.vectors : power.vectors;
   for (std::size_t h = 0; h < k_; ++h) {
     if (frame(h, 0) * frame(h, 0) < settings_.least_weight) warn(fit_, SpectralWarning::clamped_weight);

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "mixstream/following/drift.hpp"
+#include "mixstream/likelihood/chi_square.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "support/moments_of.hpp"
 

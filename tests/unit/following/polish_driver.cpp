@@ -103,7 +103,8 @@ TEST_CASE("an accepted fit begins a polish, a rejected one neither begins nor en
   CHECK(driver.resets() == 0);
 }
 
-TEST_CASE("a fit that only lacks another start begins a polish tentatively, and does not end a confirmed one") {
+TEST_CASE(
+    "a fit that only lacks another start begins a polish tentatively, and does not end a confirmed one") {
   Stream stream;
   RefinedFit unmet = stream.refined;
   unmet.accepted = false;

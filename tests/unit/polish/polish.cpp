@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
+#include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/random.hpp"
@@ -277,7 +279,7 @@ TEST_CASE("a start that is surer than it should be is doubted, an honest one is 
   const RowTable rows = stream.simulation.table(100000);
   const double honest_information = 400.0;  // the start is off by 0.05, one such standard error
   for (const double information : {honest_information, 100.0 * honest_information}) {
-    AnchoredPolish polish(stream.start, diagonal(12, information), NoiseModel::shared);
+    AnchoredPolish polish(stream.start, diagonal(12, information), NoiseModel::shared, {.pane_count = 2});
     absorb(polish, rows, 0, rows.size());
     const double left = polish.state().information[0] / information;
     if (information == honest_information) CHECK(left == 1.0);
@@ -288,6 +290,42 @@ TEST_CASE("a start that is surer than it should be is doubted, an honest one is 
             5.0 * fit.standard_errors[i]);
     }
   }
+}
+
+TEST_CASE("rows taken at an anchor far off do not hold the estimate, rows at a good one all count") {
+  Stream stream;
+  const RowTable rows = stream.simulation.table(60000);
+  const Mixture likeliest = fit_em(rows, stream.simulation.truth()).mixture;
+  Mixture far = stream.simulation.truth();
+  for (std::size_t i = 0; i < far.coefficients.size(); ++i) far.coefficients[i] += i % 2 == 0 ? 0.4 : -0.4;
+  for (double& variance : far.noise_variances) variance *= 4.0;
+  for (const bool near : {true, false}) {
+    AnchoredPolish polish(near ? stream.simulation.truth() : far, diagonal(12, 0.0), NoiseModel::shared,
+                          {.move_every = 1000});
+    absorb(polish, rows, 0, rows.size());
+    const std::vector<double> weights = polish.state().slot_weights;
+    const double counted = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (near) CHECK(counted > 59000.0);
+    const PolishedFit fit = polish.fit();
+    double squares = 0.0;
+    for (std::size_t i = 0; i < 9; ++i)
+      squares +=
+          std::pow((fit.mixture.coefficients[i] - likeliest.coefficients[i]) / fit.standard_errors[i], 2.0);
+    CHECK(std::sqrt(squares / 9.0) < 0.6);
+  }
+}
+
+TEST_CASE("the rows of a branch stay apart from what its trunk knows, whatever they say of it") {
+  Stream stream;
+  AnchoredPolish trunk = stream.polish({.move_every = 500});
+  absorb(trunk, stream.simulation.table(1500), 0, 1500);
+  AnchoredPolish branch = AnchoredPolish::restore(trunk.branch().state()).value();
+  const std::vector<double> known = branch.state().slot_weights;
+  Simulation others({.map = FeatureMap::parse("1,t,t^4").value(), .component_count = 3, .seed = 15});
+  absorb(branch, others.table(5120), 0, 5120);
+  CHECK(branch.moves() > trunk.moves() + 5);
+  CHECK(branch.state().slot_weights[0] == known[0]);
+  CHECK(branch.state().slot_weights[1] > 4500.0);
 }
 
 TEST_CASE("models that differ, and windows, do not merge") {

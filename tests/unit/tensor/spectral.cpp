@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "mixstream/likelihood/matching.hpp"
 #include "mixstream/random.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "support/moments.hpp"
@@ -235,4 +236,20 @@ TEST_CASE("without a constant the noise variance is found within its standard er
   CHECK(paper_size > 0.4);
   CHECK(start_size < 1.3);
   CHECK(start_size > 0.4);
+}
+
+TEST_CASE("where the moments leave the laws open, the start stays on their scale") {
+  const FeatureMap map = FeatureMap::parse("1,u,v,u*v^3,u^2*v^2,u^3*v,u^3*v^4,u^4*v^3").value();
+  double logarithms = 0.0;  // of the error over that of laws that are all zero
+  SpectralWorkspace workspace;
+  for (std::uint64_t seed = 300; seed < 312; ++seed) {
+    Simulation simulation({.map = map, .component_count = 7, .seed = seed});
+    const Layout layout{8, 0};
+    const MomentTensor tensor = summed(simulation, layout, Pilot::identity(layout.variables()), 40000);
+    const Mixture start = rank_start(tensor, 7, {.noise_variance = 0.1}, workspace).value().mixture;
+    double size = 0.0;
+    for (const double coefficient : simulation.truth().coefficients) size += coefficient * coefficient;
+    logarithms += std::log(coefficient_error(simulation.truth(), start) / std::sqrt(size));
+  }
+  CHECK(std::exp(logarithms / 12.0) < 1.0);
 }
