@@ -8,7 +8,8 @@
 //
 // Scores of anchors far from the answer are not what the linear step takes them for, and would hold the
 // estimate for ever. So the first rows are held against those that follow, and where these contradict them
-// they count for less, and those that follow are tried in turn; until three times as many agree.
+// they count for less, and those that follow are tried in turn; once eight times as many agree, the first
+// ones are let go.
 //
 // Everything here is in pilot coordinates, where parameters are near one.
 #pragma once
