@@ -19,8 +19,10 @@ RowTable first_rows(const RowTable& rows) {
 
 }  // namespace
 
-EmRuns::EmRuns(const RowTable& rows, NoiseModel noise)
-    : few_(first_rows(rows)), all_(rows), settings_{.noise = noise, .max_iterations = largest_iterations} {}
+EmRuns::EmRuns(const RowTable& rows, NoiseModel noise, bool extrapolated)
+    : few_(first_rows(rows)),
+      all_(rows),
+      settings_{.noise = noise, .max_iterations = largest_iterations, .extrapolated = extrapolated} {}
 
 EmFit EmRuns::on_first(const Mixture& start) const {
   return fit_em(few_, start, settings_);

@@ -13,7 +13,7 @@ namespace experiments {
 class EmRuns {
  public:
   /// Keeps a copy of the rows in blocks.
-  EmRuns(const RowTable& rows, NoiseModel noise);
+  EmRuns(const RowTable& rows, NoiseModel noise, bool extrapolated = false);
 
   EmFit from(const Mixture& start) const { return on_all(on_first(start)); }
 

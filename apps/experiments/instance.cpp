@@ -101,7 +101,7 @@ std::string key_of(const InstancePlan& plan) {
 
 Json run_others(const InstancePlan& plan) {
   const Drawn drawn = draw(plan.setting, plan.rows, plan.seed);
-  const EmRuns runs(drawn.rows, plan.setting.noise());
+  const EmRuns runs(drawn.rows, plan.setting.noise(), has_many_laws(plan.setting));
   SharedEmRuns em(runs);
   Json result;
   result["mle"] = law_error(drawn.truth, runs.from_truth(drawn.truth).mixture);

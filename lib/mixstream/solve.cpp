@@ -332,8 +332,8 @@ class Solver {
     report().status = fit.accepted && !parted && !doubted ? FitStatus::ok : FitStatus::poor_fit;
     take(to_raw(mixture, layout_, tensor_.pilot()), &errors);
     if (fit.accepted && !doubted && lost_component()) report().status = FitStatus::lost_component;
-    report().words = parted    ? parted_words(hausman_distance(fit, mixture))
-                     : doubted ? doubted_words()
+    report().words = parted                                         ? parted_words(parting(fit, mixture))
+                     : doubted                                      ? doubted_words()
                      : report().status == FitStatus::lost_component ? lost_words()
                                                                     : verdict_words(fit, tail_suspected);
   }
@@ -349,7 +349,7 @@ class Solver {
   /// own. Where the two ends differ by far more than their errors, one is wrong, whatever each says of
   /// itself. With y, y^2 and y^3 alone the noise is not Gaussian, and the scores may differ.
   static bool parts_from_moments(const RefinedFit& fit, const Mixture& polished) {
-    const bool far = !(hausman_distance(fit, polished) < hausman_limit(fit.information.rows));
+    const bool far = !(parting(fit, polished) < hausman_limit(fit.information.rows));
     return (far && !fit.conditions.starts_with("q<=3")) || moments_reject(fit, polished);
   }
 

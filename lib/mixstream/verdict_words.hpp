@@ -16,7 +16,7 @@ std::string lost_words();
 /// The fit is accepted, but so are other laws.
 std::string doubted_words();
 
-/// Moments and scores parted; `distance`: hausman_distance of the two.
+/// Moments and scores parted; `distance`: parting of the two.
 std::string parted_words(double distance);
 
 }  // namespace mixstream

@@ -179,7 +179,7 @@ bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) 
   const double gain = likelihood_gain(polished, refined.mixture, sample).deviations();
   if (!(gain >= -settings_.likelihood_limit) || moments_reject(refined, polished)) return true;
   const double limit = hausman_limit(polish_->shape().parameters(), settings_.distance_limit);
-  return !(hausman_distance(refined, polished) < limit) && gain < 0.0;
+  return !(parting(refined, polished) < limit) && gain < 0.0;
 }
 
 bool PolishDriver::holds_left_out_rows(std::uint32_t bins) const noexcept {

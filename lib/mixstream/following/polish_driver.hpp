@@ -33,7 +33,7 @@ struct PolishDriverSettings {
   PolishKind kind = PolishKind::scoring;
   std::uint64_t first_check = 5000;  ///< rows; then twice and 4 times as many, then at every fourfold;
                                      ///< in doubt or tentative at every twofold
-  double distance_limit = 6.0;       ///< of hausman_distance, for many parameters; wider for few
+  double distance_limit = 6.0;       ///< of parting, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
   PolishSettings polish;
   DriftSettings drift;

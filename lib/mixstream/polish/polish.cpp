@@ -199,7 +199,8 @@ void AnchoredPolish::step_to(std::span<double> step) noexcept {
 }
 
 void AnchoredPolish::move_anchor() noexcept {
-  if (!state_.is_branch && state_.moves == 1) join_beginning();
+  const bool forgets = state_.growth > 1.0;  // its first rows go by themselves
+  if (!state_.is_branch && !forgets && state_.moves == 1) join_beginning();
   settle();
   gather(total_information_, step_);
   solver_.factor(total_information_);

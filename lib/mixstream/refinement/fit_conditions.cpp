@@ -192,12 +192,14 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
   int iterations = 0;
   // Moves theta by Levenberg-Marquardt under fixed weights; false when it leads nowhere.
   double moved = 0.0;
+  double start_cost = 0.0;
   LeastSquares at;
   const auto descend = [&](const Whitener& whitener, double enough) {
     auto descent = numerics::levenberg_marquardt(
         [&](const std::vector<double>& theta) { return distance(whitener, theta); }, parameters,
         settings.max_iterations, enough / rows);
     iterations += descent.iterations;
+    start_cost = descent.start_cost;
     moved = movement(parameters, descent.parameters, descent.at.hessian, rows);
     parameters = std::move(descent.parameters);
     at = std::move(descent.at);
@@ -221,6 +223,7 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
       }
       RefinedFit fit = finished(conditions, settings, mixture, at, distance.prior_cost(parameters), weights);
       fit.iterations = iterations;
+      fit.start_distance = rows * start_cost;
       if (!std::isfinite(fit.distance) || !all_finite(fit.standard_errors)) return broken;
       return fit;
     }

@@ -9,6 +9,18 @@
 #include "mixstream/refinement/judge.hpp"
 
 namespace mixstream {
+namespace {
+
+/// J/dof, by which the information is divided.
+double spread(const RefinedFit& refined) noexcept {
+  return refined.dof > 0 ? std::max(1.0, refined.distance / static_cast<double>(refined.dof)) : 1.0;
+}
+
+double parameters_of(const RefinedFit& refined) noexcept {
+  return static_cast<double>(refined.information.rows);
+}
+
+}  // namespace
 
 double hausman_distance(const RefinedFit& refined, const Mixture& mixture) {
   if (refined.mixture.feature_count != mixture.feature_count ||
@@ -25,15 +37,20 @@ double hausman_distance(const RefinedFit& refined, const Mixture& mixture) {
   return form / static_cast<double>(gap.size());
 }
 
+double parting(const RefinedFit& refined, const Mixture& polished) {
+  if (!refined.previous_distance) return hausman_distance(refined, polished);
+  const double excess = std::max(0.0, *refined.previous_distance - refined.distance);
+  return excess / (spread(refined) * parameters_of(refined));
+}
+
 double hausman_limit(std::size_t parameter_count, double limit) noexcept {
   return limit * (1.0 + 3.0 / static_cast<double>(parameter_count));
 }
 
-bool moments_reject(const RefinedFit& refined, const Mixture& mixture) {
+bool moments_reject(const RefinedFit& refined, const Mixture& polished) {
   if (refined.dof == 0 || refined.conditions.starts_with("q<=3")) return false;
-  const double parameters = static_cast<double>(refined.information.rows);
-  const double spread = std::max(1.0, refined.distance / static_cast<double>(refined.dof));
-  const double distance = refined.distance + spread * parameters * hausman_distance(refined, mixture);
+  const double distance =
+      refined.distance + spread(refined) * parameters_of(refined) * parting(refined, polished);
   return !(distance <
            refined.expected_ratio * largest_distance(static_cast<double>(refined.condition_count)));
 }

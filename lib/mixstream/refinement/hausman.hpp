@@ -10,14 +10,18 @@ namespace mixstream {
 /// same thing. Infinite when the models differ. Allocates.
 double hausman_distance(const RefinedFit& refined, const Mixture& mixture);
 
+/// The same for the fit that the refinement began at, a polish: by J there where it was taken, since along a
+/// bent valley the quadratic form exaggerates; otherwise by that.
+double parting(const RefinedFit& refined, const Mixture& polished);
+
 /// The largest distance of two estimates of the same thing. `limit` is for many parameters; few scatter more
 /// widely about their mean of one: the chance of a false alarm stays below one in a million from two
 /// parameters on. No throw.
 double hausman_limit(std::size_t parameter_count, double limit = 6.0) noexcept;
 
-/// Whether J of the moments would reject the mixture where it accepts the refined fit: to second order, J
-/// there is the refined fit's and its Hausman distance. Never where only y, y^2 and y^3 were matched: the
+/// Whether J of the moments would reject the polish where it accepts the refined fit: J there, or to second
+/// order the refined fit's and its Hausman distance. Never where only y, y^2 and y^3 were matched: the
 /// noise is not Gaussian then, and the scores may differ. Allocates; P^2 products.
-bool moments_reject(const RefinedFit& refined, const Mixture& mixture);
+bool moments_reject(const RefinedFit& refined, const Mixture& polished);
 
 }  // namespace mixstream

@@ -20,6 +20,7 @@ struct LeastSquares {
 struct Descent {
   std::vector<double> parameters;
   LeastSquares at;  // the last accepted point
+  double start_cost = 0.0;
   int iterations = 0;
 };
 
@@ -33,8 +34,9 @@ Descent levenberg_marquardt(Evaluate evaluate, std::vector<double> parameters, i
                             double enough = 0.0) {
   constexpr int attempts = 12;
   double damping = 1e-3;
-  Descent now{std::move(parameters), {}, 0};
+  Descent now{std::move(parameters), {}};
   now.at = evaluate(now.parameters);
+  now.start_cost = now.at.cost;
   Vector step;
   std::vector<double> candidate;
   while (now.iterations < max_iterations) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/law_swaps.hpp"
 #include "mixstream/likelihood/likelihood_gain.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions.hpp"
@@ -13,6 +15,7 @@
 #include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/judge.hpp"
 #include "mixstream/refinement/sample_prior.hpp"
+#include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/refinement/starts.hpp"
 
 namespace mixstream {
@@ -32,7 +35,8 @@ constexpr double hopeless_distance = 20.0;  // times the best J so far
 // standard error, in fewer than one stream in a million, or in a thousand.
 constexpr double near_distance = 25.0;
 constexpr double near_deviations = 3.0;
-constexpr double hopeless_deviations = 6.0;  // after few iterations of EM
+constexpr double hopeless_deviations = 6.0;
+constexpr double same_likelihood = 1.0;  // nats of the sample: EM has not quite settled
 
 RowTable every(const RowTable& rows, std::size_t stride) {
   RowTable thin{rows.feature_count, {}, {}, {}};
@@ -48,6 +52,7 @@ class Search {
       : tensor_(tensor),
         sample_(sample),
         settings_(settings),
+        component_count_(component_count),
         parameters_(parameter_count(component_count, sample.feature_count, settings.noise)),
         second_moment_(tensor.view(0, 1, 1)),
         conditions_(tensor, sample, choose_conditions(tensor.layout(), settings.largest_condition_count)),
@@ -57,13 +62,21 @@ class Search {
   std::size_t condition_count() const noexcept { return conditions_.size(); }
   std::size_t parameter_count_needed() const noexcept { return parameters_; }
   bool accepted() const noexcept { return best_ && best_->accepted; }
-  const std::optional<RefinedFit>& best() const noexcept { return best_; }
+
+  /// The best fit there is, with J of the previous one beside it.
+  std::optional<RefinedFit> best() const {
+    std::optional<RefinedFit> result = best_;
+    if (result && previous_ && previous_->condition_count == result->condition_count)
+      result->previous_distance = previous_->distance;
+    return result;
+  }
 
   /// Straight from the previous fit: its weights are nearly right already, so one round does.
   void try_previous(const Mixture& previous) {
     const EmFit nearby = fit_em(rows_, previous, em_settings(few_iterations));
     judge_.saw(nearby.mean_log_likelihood);
     refine_from(previous, highest_response_power, 1);
+    if (best_) previous_ = {best_->start_distance, best_->condition_count};
     if (only_sample_complains()) refine_with_sample(nearby.mixture, previous);
   }
 
@@ -74,7 +87,7 @@ class Search {
     for (Mixture& start : starts) {
       start = tamed(tensor_, std::move(start), settings_.noise == NoiseModel::known);
     }
-    for (const EmFit& start : warmed(starts)) {
+    for (const EmFit& start : improved(warmed(starts))) {
       if (accepted() && deviance(start) > plausible_deviance()) break;
       refine_from(start.mixture, highest_response_power, 3);
       if (only_sample_complains()) refine_with_sample(start.mixture, start.mixture);
@@ -121,7 +134,7 @@ class Search {
   /// law's own, or one law more, explains them far better.
   void compare_with_richer() {
     if (!accepted() || settings_.noise == NoiseModel::known) return;
-    if (tensor_.effective_rows > 1.001 * judge_.sample_rows()) return;
+    if (!sample_is_stream()) return;
     const EmFit own = settled(best_->mixture);
     best_->complaints.noise = own.mixture.component_count() > 1 && settings_.noise == NoiseModel::shared &&
                               explains_better(own, fit_em(rows_, own.mixture, per_component_noise()));
@@ -129,24 +142,30 @@ class Search {
     best_->accepted = !best_->complaints.any();
   }
 
-  /// Looks around an accepted fit by EM on the sample from other starts. With many laws the sample has many
-  /// optima: one that is met only once says nothing of those never met, so EM must come back to it, unless it
-  /// is `known` from before. And optima that the sample does not exclude are refined: the moments of all rows
-  /// may find them as good.
+  /// Looks around an accepted fit by EM on the sample. With many laws the sample has many optima: one that is
+  /// met only once says nothing of those never met, so other starts must come back to it, unless it is
+  /// `known` from before. And optima that the sample does not exclude, one swap away or where those starts
+  /// end, are refined: the moments of all rows may find them as good.
   void look_around(bool known) {
     Random random(settings_.seed + tensor_.row_count);
+    LawSwaps swaps(rows_, swap_settings(), random);
     const int before = tried_;
     const Mixture first = best_->mixture;
     EmFit optimum = settled(first);
+    for (int i = 0; i < patience() && refined_around_ < settings_.rival_refinements; ++i) {
+      if (const std::optional<EmFit> other = swaps.swapped(optimum)) consider(*other, optimum);
+    }
+    prefer_likelier(optimum);
     const auto met = [&] {
       const int needed = !lies_apart(first) ? (known ? 0 : 1) : best_->starts_tried > before ? 2 : 1;
       return times_met(optimum) >= needed;  // another start than its own
     };
-    const auto enough = [&] { return refined_around_ == settings_.rival_refinements && met(); };
-    for (int i = 0; i < settings_.rival_starts && !enough(); ++i) try_around(random, optimum);
-    prefer_likelier(optimum);
-    for (int i = settings_.rival_starts; i < settings_.confirming_starts && !met(); ++i)
-      try_around(random, optimum);
+    for (int i = 0; i < settings_.rival_starts || (i < settings_.confirming_starts && !met()); ++i) {
+      const EmFit other = climbed(random_start(random), optimum, swaps);
+      consider(other, optimum);
+      around_.push_back(other.mixture);
+      prefer_likelier(optimum);
+    }
     judge_.judge(*best_);
     best_->rivals = count_rivals(optimum);
     best_->complaints.search = !met() && !(known && best_->rivals > 0);  // a rival of the known one: a doubt
@@ -192,30 +211,53 @@ class Search {
 
   EmFit settled(const Mixture& start) { return fit_em(rows_, start, em_settings(settings_.warm_iterations)); }
 
-  /// The same for one of many starts: given up while it is far below an optimum.
-  EmFit climbed(const Mixture& start, const EmFit& optimum) {
+  SwapSettings swap_settings() const {
+    SwapSettings swaps{.em = em_settings(settings_.warm_iterations)};
+    swaps.em.extrapolated = true;
+    return swaps;
+  }
+
+  /// Swaps in a row that may bring nothing before a search ends.
+  int patience() const { return static_cast<int>(component_count_ * (component_count_ + 1)); }
+
+  /// The likeliest of EM's optima, and what swaps of its laws lead to.
+  std::vector<EmFit> improved(std::vector<EmFit> optima) {
+    if (component_count_ < many_laws || optima.empty()) return optima;
+    Random random(settings_.seed + seen_.size());
+    EmFit best = LawSwaps(rows_, swap_settings(), random)
+                     .improved(optima.front(), patience(), std::numeric_limits<double>::infinity());
+    judge_.saw(best.mean_log_likelihood);
+    if (is_known(best.mixture, seen_)) return optima;
+    seen_.push_back(best.mixture);
+    optima.insert(optima.begin(), std::move(best));
+    return optima;
+  }
+
+  Mixture random_start(Random& random) const {
+    Mixture start = random_starts(tensor_, component_count_, 1, random).front();
+    if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
+    return start;
+  }
+
+  /// From a start of its own towards the optimum's likelihood, by EM and swaps.
+  EmFit climbed(const Mixture& start, const EmFit& optimum, LawSwaps& swaps) {
     const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
-    const EmFit begun = fit_em(rows_, rough.mixture, em_settings(few_iterations));
-    return deviations_below(begun, optimum) > hopeless_deviations ? begun : settled(begun.mixture);
+    return swaps.improved(settled(rough.mixture), patience(),
+                          optimum.mean_log_likelihood - same_likelihood / judge_.sample_rows());
   }
 
   double deviations_below(const EmFit& other, const EmFit& optimum) const {
     return likelihood_gain(optimum.mixture, other.mixture, sample_).deviations();
   }
 
-  /// EM from a random start, and refinement from where it ends unless that is known or hopeless: EM is slow
-  /// where optima are many, and the moments of all rows may lead from there to one as good.
-  void try_around(Random& random, EmFit& optimum) {
-    Mixture start = random_starts(tensor_, best_->mixture.component_count(), 1, random).front();
-    if (settings_.noise == NoiseModel::known) start.noise_variances = best_->mixture.noise_variances;
-    const EmFit other = climbed(start, optimum);
+  /// Refines from another optimum of the sample, unless that is known or hopeless.
+  void consider(const EmFit& other, EmFit& optimum) {
     judge_.saw(other.mean_log_likelihood);
-    const bool seen = is_known(other.mixture, around_);
-    around_.push_back(other.mixture);
-    if (seen || refined_around_ == settings_.rival_refinements ||
+    if (refined_around_ == settings_.rival_refinements || is_known(other.mixture, considered_) ||
         same_optimum(other.mixture, optimum.mixture, second_moment_) ||
-        deviations_below(other, optimum) > 2.0 * hopeless_deviations)
+        deviations_below(other, optimum) > hopeless_deviations)
       return;
+    considered_.push_back(other.mixture);
     ++refined_around_;
     const double distance = best_->distance;
     refine_from(other.mixture, highest_response_power, 3);
@@ -318,9 +360,24 @@ class Search {
 
   /// The moments agree but leave something open that the sample closes: so let it, near EM's optimum there.
   void refine_with_sample(const Mixture& optimum, const Mixture& start) {
-    const double share = 1.0 - judge_.sample_rows() / tensor_.effective_rows;
-    const auto prior = sample_prior(optimum, sample_, settings_.noise, share);
-    if (prior) refine_from(start, highest_response_power, 3, &*prior);
+    const auto prior = sample_prior(optimum, sample_, settings_.noise);
+    if (!prior) return;
+    if (sample_is_stream()) return take_optimum(optimum, *prior);
+    refine_from(start, highest_response_power, 3, &*prior);
+  }
+
+  /// EM's optimum as it is, held against the moments of the same rows: no estimate knows more of them.
+  void take_optimum(const Mixture& optimum, const SamplePrior& known) {
+    auto outcome =
+        fit_conditions(conditions_, optimum, {.noise = settings_.noise, .rounds = 0, .prior = &known});
+    ++tried_;
+    if (!outcome) return;
+    RefinedFit fit = std::move(outcome).value();
+    fit.information = known.information;
+    const DenseMatrix covariance = covariance_from(fit.information);
+    for (std::size_t i = 0; i < parameters_; ++i)
+      fit.standard_errors[i] = std::sqrt(std::max(covariance(i, i), 0.0));
+    compare(std::move(fit));
   }
 
   void refine_from(const Mixture& start, int highest_power, int rounds, const SamplePrior* prior = nullptr) {
@@ -332,8 +389,10 @@ class Search {
     if (best_) how.give_up_above = hopeless_distance * best_->distance;
     auto outcome = fit_conditions(conditions_, start, how);
     ++tried_;
-    if (!outcome) return;
-    RefinedFit fit = std::move(outcome).value();
+    if (outcome) compare(std::move(outcome).value());
+  }
+
+  void compare(RefinedFit fit) {
     judge_.judge(fit);
     last_complaints_ = fit.complaints;
     fit.starts_tried = tried_;
@@ -345,17 +404,21 @@ class Search {
   }
 
   /// Accepted before rejected; all conditions before some; then, of accepted fits, the lesser J, which all
-  /// rows decide; of rejected ones, the likelier on the sample.
-  static bool beats(const RefinedFit& one, const RefinedFit& two) {
+  /// rows decide; of rejected ones, and while the sample holds every row, the likelier on the sample.
+  bool beats(const RefinedFit& one, const RefinedFit& two) const {
     if (one.accepted != two.accepted) return one.accepted;
-    if (!one.accepted) return one.deviance < two.deviance;
+    if (!one.accepted || sample_is_stream()) return one.deviance < two.deviance;
     if (one.condition_count != two.condition_count) return one.condition_count > two.condition_count;
     return one.distance < two.distance;
   }
 
+  /// Whether the sample still holds every row.
+  bool sample_is_stream() const noexcept { return tensor_.effective_rows < 1.001 * judge_.sample_rows(); }
+
   const MomentTensor& tensor_;
   const RowTable& sample_;
   const RefineSettings& settings_;
+  std::size_t component_count_;
   std::size_t parameters_;
   DenseMatrix second_moment_;
   Conditions conditions_;
@@ -365,8 +428,14 @@ class Search {
   std::vector<Mixture> seen_;        // optima of EM on all rows of the sample
   std::vector<Mixture> rough_seen_;  // and on few
   std::vector<Mixture> around_;      // where EM ended while looking around, one for each start
+  std::vector<Mixture> considered_;  // and from where the moments were refined meanwhile
   std::vector<RefinedFit> accepted_;
   std::optional<RefinedFit> best_;
+  struct Previous {
+    double distance;
+    std::size_t condition_count;
+  };
+  std::optional<Previous> previous_;
   Complaints last_complaints_;
   int tried_ = 0;
   int refined_around_ = 0;
@@ -425,8 +494,9 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
   if (search.accepted() && component_count >= many_laws && (!known || settings.seek_rivals))
     search.look_around(known);
   search.compare_with_richer();
-  if (!search.best()) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
-  return *search.best();
+  std::optional<RefinedFit> best = search.best();
+  if (!best) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
+  return *std::move(best);
 }
 
 }  // namespace

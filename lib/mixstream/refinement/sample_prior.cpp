@@ -10,9 +10,7 @@
 
 namespace mixstream {
 
-std::optional<SamplePrior> sample_prior(const Mixture& optimum, const RowTable& sample, NoiseModel noise,
-                                        double share) {
-  if (!(share > 0.0)) return {};
+std::optional<SamplePrior> sample_prior(const Mixture& optimum, const RowTable& sample, NoiseModel noise) {
   const std::size_t size = parameter_count(optimum.component_count(), optimum.feature_count, noise);
   const DenseMatrix nothing{size, size, std::vector<double>(size * size)};
   AnchoredPolish step(optimum, nothing, noise, {.move_every = std::numeric_limits<std::uint64_t>::max()});
@@ -22,7 +20,6 @@ std::optional<SamplePrior> sample_prior(const Mixture& optimum, const RowTable& 
   }
   PolishedFit fit = step.fit();
   SamplePrior prior{std::move(fit.parameters), std::move(fit.information)};
-  for (double& value : prior.information.values) value *= share;
   const auto finite = [](double value) { return std::isfinite(value); };
   if (!std::ranges::all_of(prior.centre, finite) || !std::ranges::all_of(prior.information.values, finite))
     return {};

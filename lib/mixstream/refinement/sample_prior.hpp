@@ -19,10 +19,9 @@ struct SamplePrior {
   DenseMatrix information;
 };
 
-/// One scoring step from `optimum`, an optimum of EM on the sample, and the information there, times `share`:
-/// what the sample counts beside moments that hold its rows too. Nothing when share is not positive or the
-/// step not finite. Allocates; a score for each row, and P^3 / 3 products.
-std::optional<SamplePrior> sample_prior(const Mixture& optimum, const RowTable& sample, NoiseModel noise,
-                                        double share);
+/// One scoring step from `optimum`, an optimum of EM on the sample, and the information there. Where the
+/// moments know little the sample counts in full, though its rows are in them too. Nothing when the step is
+/// not finite. Allocates; a score for each row, and P^3 / 3 products.
+std::optional<SamplePrior> sample_prior(const Mixture& optimum, const RowTable& sample, NoiseModel noise);
 
 }  // namespace mixstream

@@ -23,7 +23,7 @@ TEST_CASE("the prior is one scoring step from the optimum, with the outer produc
   const Drawn drawn = draw(plane, 1000, 31);
   const Kept kept = keep(drawn);
   const Mixture optimum = fit_em(kept.sample, to_pilot(drawn.truth, drawn.layout, kept.pilot)).mixture;
-  const auto prior = sample_prior(optimum, kept.sample, NoiseModel::shared, 0.75);
+  const auto prior = sample_prior(optimum, kept.sample, NoiseModel::shared);
   REQUIRE(prior);
   const std::vector<double> theta = to_parameters(optimum, NoiseModel::shared);
   std::vector<double> probabilities(2);
@@ -41,16 +41,11 @@ TEST_CASE("the prior is one scoring step from the optimum, with the outer produc
     double step = 0.0;  // I (centre - theta) = sum s
     for (std::size_t b = 0; b < theta.size(); ++b) {
       const double expected = information[a * theta.size() + b];
-      CHECK(prior->information(a, b) == doctest::Approx(0.75 * expected).epsilon(1e-9).scale(10.0));
+      CHECK(prior->information(a, b) == doctest::Approx(expected).epsilon(1e-9).scale(10.0));
       step += expected * (prior->centre[b] - theta[b]);
     }
     CHECK(step == doctest::Approx(total[a]).epsilon(1e-6).scale(1.0));
   }
-}
-
-TEST_CASE("a sample that is the whole stream is no prior: its rows are in the moments already") {
-  const Drawn drawn = draw(plane, 500, 32);
-  CHECK_FALSE(sample_prior(drawn.truth, drawn.rows, NoiseModel::shared, 0.0));
 }
 
 TEST_CASE("a prior decides as much as it knows") {
