@@ -314,4 +314,15 @@ TEST_CASE(
   refined.expected_ratio = 1.0;
   refined.conditions = "q<=3";
   CHECK_FALSE(moments_reject(refined, moved));
+  // J taken at the fit before decides where there is one: a bent valley is not what the quadratic form says.
+  refined.conditions = "order6";
+  refined.previous_distance = 50.0;
+  CHECK(parting(refined, moved) == doctest::Approx(30.0 / 6.0));
+  CHECK_FALSE(moments_reject(refined, moved));
+  refined.previous_distance = 84.0;
+  CHECK(moments_reject(refined, refined.mixture));
+  refined.previous_distance = 19.0;  // weights change from round to round
+  CHECK(parting(refined, moved) == 0.0);
+  refined.previous_distance.reset();
+  CHECK(parting(refined, moved) == doctest::Approx(hausman_distance(refined, moved)));
 }

@@ -242,6 +242,32 @@ TEST_CASE("a warm re-solve takes the last fit and one refinement") {
   CHECK(law_error(cold.value().mixture, warm.value().mixture) < 1e-2);
 }
 
+TEST_CASE("J of the fit before stands beside the new fit's") {
+  const Drawn drawn = draw({"square", "1,u,v,u^2*v^2", 3}, 60000, 52);
+  const Kept kept = keep(drawn);
+  Mixture previous = to_pilot(drawn.truth, drawn.layout, kept.pilot);
+  for (double& coefficient : previous.coefficients) coefficient *= 1.01;
+  const auto fit = refine(kept.tensor, kept.sample, 3, {}, {}, &previous);
+  REQUIRE(fit);
+  REQUIRE(fit.value().previous_distance);
+  const Conditions conditions(kept.tensor, kept.sample, ConditionSet{});
+  const auto there = fit_conditions(conditions, previous, {.rounds = 0});
+  REQUIRE(there);
+  CHECK(*fit.value().previous_distance == doctest::Approx(there.value().distance));
+  CHECK(*fit.value().previous_distance > fit.value().distance);
+  CHECK_FALSE(refine(kept.tensor, kept.sample, 3, {}, {}).value().previous_distance);
+}
+
+TEST_CASE("while the sample holds every row, EM's likeliest optimum is the answer where the moments stray") {
+  const Setting five{"five", "1,u,v,u*v^3,u^2*v^2,u^3*v", 5};
+  const Drawn drawn = draw(five, 800, 3);
+  RefinedFit fit;
+  const double error = refined_error(five, drawn, keep(drawn), fit);
+  CHECK(fit.accepted);
+  CHECK(fit.deviance < 1.0);  // of the likeliest optimum seen
+  CHECK(error == doctest::Approx(likelihood_error(five, drawn)).epsilon(0.02));
+}
+
 TEST_CASE("noise that is not Gaussian makes J speak, or leaves the fit right") {
   const Setting setting{"square", "1,u,v,u^2*v^2", 2};
   const Drawn gaussian = draw(setting, 40000, 53);
