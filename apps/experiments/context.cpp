@@ -9,6 +9,7 @@ namespace experiments {
 namespace {
 
 constexpr std::size_t quick_rows = 6000;
+constexpr std::size_t quick_rows_of_many_laws = 2500;
 
 }  // namespace
 
@@ -27,11 +28,12 @@ std::vector<InstancePlan> instances_of(const Context& context, const Setting& se
                                        std::size_t rows, int attempts) {
   std::vector<InstancePlan> plans;
   if (context.instances > 0) count = context.instances;
-  if (context.quick) count = setting.k < 7 ? 2 : 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    plans.push_back({setting, context.quick ? std::min(rows, quick_rows) : rows, context.seed + i,
-                     context.quick ? 3 : attempts});
+  if (context.quick) {
+    count = has_many_laws(setting) ? 1 : 2;
+    rows = std::min(rows, has_many_laws(setting) ? quick_rows_of_many_laws : quick_rows);
+    attempts = 3;
   }
+  for (std::size_t i = 0; i < count; ++i) plans.push_back({setting, rows, context.seed + i, attempts});
   return plans;
 }
 

@@ -67,7 +67,10 @@ Json error_or_null(const Mixture& truth, const Outcome<SpectralFit>& fit) {
 
 Json described(const Mixture& truth, const Report& report) {
   Json json{{"error", nullptr}, {"status", name_of(report.status)}, {"stage", name_of(report.stage)}};
-  if (!report.components.empty()) json["error"] = law_error(truth, report.mixture());
+  if (!report.components.empty()) {
+    json["error"] = law_error(truth, report.mixture());
+    json["in_own_errors"] = in_own_errors(report, truth);
+  }
   if (report.moment_test)
     json["j_per_dof"] =
         report.moment_test->value / std::max(1.0, static_cast<double>(report.moment_test->dof));

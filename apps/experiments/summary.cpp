@@ -45,7 +45,7 @@ Json summary_of_column(const std::vector<Json>& cells, const char* name) {
       errors.push_back(error_of(*attempt));
       ratios.push_back(errors.back() / mle);
       wrong += is_wrong(errors.back(), mle);
-      wrong_as_ok += ok && is_wrong(errors.back(), mle);
+      wrong_as_ok += ok && is_wrong(errors.back(), mle) && (*attempt)["in_own_errors"] > own_errors;
     }
   }
   Json column{{"count", errors.size() + static_cast<std::size_t>(refused)}, {"refused", refused}};

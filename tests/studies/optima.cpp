@@ -13,7 +13,6 @@
 #include "experiments/paper.hpp"
 #include "experiments/pass.hpp"
 #include "mixstream/likelihood/em.hpp"
-#include "mixstream/likelihood/matching.hpp"
 #include "words.hpp"
 
 namespace {
@@ -32,20 +31,6 @@ RowTable first_rows(const RowTable& rows, std::size_t count) {
   RowTable first{rows.feature_count, {}, {}, {}};
   for (std::size_t i = 0; i < count; ++i) first.add(rows.row(i));
   return first;
-}
-
-/// Root mean square of (coefficient - true one) / standard error.
-double in_own_errors(const Report& report, const Mixture& truth) {
-  const std::vector<std::size_t> order = matching_order(truth, report.mixture());
-  double squares = 0.0;
-  for (std::size_t h = 0; h < order.size(); ++h) {
-    const ComponentReport& component = report.components[order[h]];
-    for (std::size_t j = 0; j < truth.feature_count; ++j) {
-      const double gap = component.coefficients[j] - truth.law(h)[j];
-      squares += std::pow(gap / component.coefficient_errors[j], 2.0);
-    }
-  }
-  return std::sqrt(squares / static_cast<double>(truth.coefficients.size()));
 }
 
 void tell(const Report& report, const Drawn& drawn, NoiseModel noise, Counts& counts) {
