@@ -27,8 +27,8 @@ struct EmFit {
   bool converged = false;
 };
 
-/// EM from the given start. Extrapolated it needs a half to a quarter of the iterations, never goes down, and
-/// may end in another optimum than plain EM does. Allocates its workspace once; cost n k d^2 an iteration.
+/// EM from the given start. Extrapolated it needs fewer iterations where it is slow, never goes down, and may
+/// end in another optimum than plain EM does. Allocates its workspace once; cost n k d^2 an iteration.
 /// Never returns NaN; a start that is not finite, or does not have the rows' d, throws std::invalid_argument.
 /// Without rows the start returns.
 EmFit fit_em(const RowTable& rows, const Mixture& start, const EmSettings& settings = {});
