@@ -349,8 +349,8 @@ class Solver {
   /// own. Where the two ends differ by far more than their errors, one is wrong, whatever each says of
   /// itself. With y, y^2 and y^3 alone the noise is not Gaussian, and the scores may differ.
   static bool parts_from_moments(const RefinedFit& fit, const Mixture& polished) {
-    const bool far = !(parting(fit, polished) < hausman_limit(fit.information.rows));
-    return (far && !fit.conditions.starts_with("q<=3")) || moments_reject(fit, polished);
+    const bool apart = lies_apart(fit, polished) || found_elsewhere(fit, polished);
+    return (apart && !fit.conditions.starts_with("q<=3")) || moments_reject(fit, polished);
   }
 
   /// While the sample still holds every row, EM from the refined fit is the maximum likelihood estimate

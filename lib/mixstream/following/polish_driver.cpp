@@ -160,7 +160,7 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
   const bool keep = !counts || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
   if (counts) {
     state_.bins = bins;
-    state_.in_doubt = refined.rivals > 0;
+    state_.in_doubt = refined.rivals > 0 || (keep && found_elsewhere(refined, polish_->fit().mixture));
     state_.tentative = !refined.accepted;
   }
   if (!keep) begin(refined, sample);
@@ -178,8 +178,7 @@ bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) 
   if (!same_model(polished, refined.mixture) || polish_->state().noise != refined.noise) return true;
   const double gain = likelihood_gain(polished, refined.mixture, sample).deviations();
   if (!(gain >= -settings_.likelihood_limit) || moments_reject(refined, polished)) return true;
-  const double limit = hausman_limit(polish_->shape().parameters(), settings_.distance_limit);
-  return !(parting(refined, polished) < limit) && gain < 0.0;
+  return lies_apart(refined, polished, settings_.distance_limit) && gain < 0.0;
 }
 
 bool PolishDriver::holds_left_out_rows(std::uint32_t bins) const noexcept {

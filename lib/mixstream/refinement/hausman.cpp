@@ -47,6 +47,18 @@ double hausman_limit(std::size_t parameter_count, double limit) noexcept {
   return limit * (1.0 + 3.0 / static_cast<double>(parameter_count));
 }
 
+bool lies_apart(const RefinedFit& refined, const Mixture& polished, double limit) {
+  const double apart = parting(refined, polished);
+  if (!refined.previous_distance) return !(apart < hausman_limit(refined.information.rows, limit));
+  const double parameters = parameters_of(refined);
+  return !(apart * parameters < refined.usual_ratio() * largest_distance(parameters));
+}
+
+bool found_elsewhere(const RefinedFit& refined, const Mixture& polished) {
+  return refined.elsewhere &&
+         !(hausman_distance(refined, polished) < hausman_limit(refined.information.rows));
+}
+
 bool moments_reject(const RefinedFit& refined, const Mixture& polished) {
   if (refined.dof == 0 || refined.conditions.starts_with("q<=3")) return false;
   const double distance =

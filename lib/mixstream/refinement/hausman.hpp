@@ -19,6 +19,15 @@ double parting(const RefinedFit& refined, const Mixture& polished);
 /// parameters on. No throw.
 double hausman_limit(std::size_t parameter_count, double limit = 6.0) noexcept;
 
+/// Whether the refined fit and the polish that it began at lie further apart than two estimates of the same
+/// thing: J there exceeds the least J by more than a chi-square of P does in one right fit of 100,000, or,
+/// where it was not taken, their distance exceeds hausman_limit(P, limit). Allocates; P^2 products.
+bool lies_apart(const RefinedFit& refined, const Mixture& polished, double limit = 6.0);
+
+/// Whether the refined fit was found from another start than the polish, and lies apart from it by their
+/// distance: another valley of J, as deep or deeper. Allocates.
+bool found_elsewhere(const RefinedFit& refined, const Mixture& polished);
+
 /// Whether J of the moments would reject the polish where it accepts the refined fit: J there, or to second
 /// order the refined fit's and its Hausman distance. Never where only y, y^2 and y^3 were matched: the
 /// noise is not Gaussian then, and the scores may differ. Allocates; P^2 products.

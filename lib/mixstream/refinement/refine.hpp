@@ -51,6 +51,7 @@ struct RefinedFit {
   double distance = 0.0;                    ///< J = n |W (observed - implied)|^2
   double start_distance = 0.0;              ///< the same where this refinement's last rounds began
   std::optional<double> previous_distance;  ///< of the previous fit, where the same moments were matched
+  bool elsewhere = false;                   ///< another start than the previous fit led here
   std::size_t dof = 0;                      ///< degrees of freedom of J at a right fit
   /// J/dof of a right fit with weights from half the sample (against the other half), at least 1.
   double expected_ratio = 1.0;
@@ -76,8 +77,8 @@ struct RefineSettings {
   int first_starts = 8;          ///< given ones, filled up with random ones
   int more_starts = 12;          ///< random ones, when none of the first is accepted
   int warm_iterations = 100;     ///< of EM on the sample, for every start
-  int confirming_starts = 6;     ///< at most, from three laws on, to come back to an accepted fit
-  int rival_starts = 2;          ///< at least, from three laws on, to meet its rivals
+  int confirming_starts = 8;     ///< at most, from three laws on, to come back to an accepted fit
+  int rival_starts = 6;          ///< at least, from three laws on, to meet its rivals
   int rival_refinements = 6;     ///< at most, from where they end
   bool seek_rivals = false;      ///< of a fit accepted straight from the previous one too
   bool previous_was_met = true;  ///< by another start: otherwise it must be now

@@ -46,8 +46,9 @@ Search::Search(const MomentTensor& tensor, const RowTable& sample, std::size_t c
 
 std::optional<RefinedFit> Search::best() const {
   std::optional<RefinedFit> result = best_;
-  if (result && previous_ && previous_->condition_count == result->condition_count)
-    result->previous_distance = previous_->distance;
+  if (!result || !previous_ || previous_->condition_count != result->condition_count) return result;
+  result->previous_distance = previous_->distance;
+  result->elsewhere = result->starts_tried > previous_->tried;
   return result;
 }
 
@@ -55,8 +56,10 @@ void Search::try_previous(const Mixture& previous) {
   const EmFit nearby = fit_em(rows_, previous, em_settings(few_iterations));
   judge_.saw(nearby.mean_log_likelihood);
   refine_from(previous, highest_response_power, 1);
-  if (best_) previous_ = {best_->start_distance, best_->condition_count};
-  if (only_sample_complains()) refine_with_sample(nearby.mixture, previous);
+  if (best_) previous_ = {best_->start_distance, best_->condition_count, tried_};
+  if (!only_sample_complains()) return;
+  refine_with_sample(nearby.mixture, previous);
+  if (previous_) previous_->tried = tried_;
 }
 
 void Search::try_batch(std::vector<Mixture> starts) {

@@ -151,6 +151,7 @@ class Search {
   struct Previous {
     double distance;
     std::size_t condition_count;
+    int tried;  // refinements from there
   };
   std::optional<Previous> previous_;
   Complaints last_complaints_;
