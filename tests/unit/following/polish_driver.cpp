@@ -325,4 +325,13 @@ TEST_CASE(
   CHECK(parting(refined, moved) == 0.0);
   refined.previous_distance.reset();
   CHECK(parting(refined, moved) == doctest::Approx(hausman_distance(refined, moved)));
+  CHECK(lies_apart(refined, moved));  // 64 / 6 a parameter
+  refined.previous_distance = 55.0;   // a chi-square of six exceeds 33 in one of 100,000
+  CHECK(lies_apart(refined, refined.mixture));
+  refined.previous_distance = 45.0;
+  CHECK_FALSE(lies_apart(refined, moved));
+  CHECK_FALSE(found_elsewhere(refined, moved));
+  refined.elsewhere = true;
+  CHECK(found_elsewhere(refined, moved));
+  CHECK_FALSE(found_elsewhere(refined, refined.mixture));
 }
