@@ -9,7 +9,7 @@ namespace experiments {
 namespace {
 
 constexpr std::size_t quick_rows = 6000;
-constexpr std::size_t quick_rows_of_many_laws = 2500;
+constexpr std::size_t quick_rows_of_many_laws = 1000;
 
 }  // namespace
 
