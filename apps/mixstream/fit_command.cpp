@@ -85,7 +85,7 @@ void FitCommand::add_memory_options(CLI::App& command) {
   command.add_option("--save", save, "Save the state to this file at the end")
       ->type_name("FILE")
       ->group(past);
-  command.add_option("--sample", sample_rows, "Rows kept as a sample; default: 5000")
+  command.add_option("--sample", sample_rows, "Rows kept as a sample; default: 5000, more for many laws")
       ->transform(whole_number())
       ->group(past);
   command.add_option("--memory", memory, "MiB that all models together may take; default: 1024")

@@ -107,7 +107,8 @@ bool FitRun::load(EstimatorSettings& base) {
 
 bool FitRun::go_on_from(Estimator estimator, const std::string& path) {
   const StateSettings state = estimator.state().settings();
-  if (settings_.state.memory != state.memory || settings_.state.reservoir_rows != state.reservoir_rows) {
+  const std::size_t sample = settings_.state.reservoir_rows;
+  if (settings_.state.memory != state.memory || (sample != 0 && sample != state.reservoir_rows)) {
     return fail(exit_usage, fmt::format("'{}' was made with another half-life, window or sample: leave "
                                         "these options out",
                                         path));
@@ -218,7 +219,7 @@ void FitRun::start_session(FeatureMap map, const std::string& response) {
   plan_ = {std::move(map), response, command_.weight, command_.time, command_.group};
   most_groups_ = command_.most_groups;
   if (!plan_.group.empty()) {
-    const std::uint64_t each = bytes_needed(settings_.state).value();
+    const std::uint64_t each = bytes_needed(sized_state(settings_)).value();
     most_groups_ = std::min<std::uint64_t>(most_groups_, settings_.state.memory_budget / each);
   }
   session_.emplace(plan_, settings_, most_groups_);

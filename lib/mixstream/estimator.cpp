@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/rows/feature_map.hpp"
 
 namespace mixstream {
@@ -26,7 +27,7 @@ BinMask mask_of(std::uint32_t bins) {
 
 Outcome<Estimator> Estimator::create(const EstimatorSettings& settings) {
   if (const Verdict verdict = check(settings.solve, settings.state); !verdict) return verdict.refusal();
-  Outcome<MomentState> state = MomentState::create(settings.state);
+  Outcome<MomentState> state = MomentState::create(sized_state(settings));
   if (!state) return state.refusal();
   return Estimator(settings, std::move(state).value());
 }
@@ -53,6 +54,16 @@ Estimator::Estimator(const EstimatorSettings& settings, MomentState state)
 /// A copy has only the room it needs.
 void Estimator::reserve_events() {
   drift_.reserve(drift_events_kept);
+}
+
+StateSettings sized_state(const EstimatorSettings& settings) {
+  StateSettings state = settings.state;
+  const std::size_t k = settings.solve.component_count;
+  if (state.reservoir_rows == 0 && state.layout.feature_count > 0 && k > 0) {
+    const auto d = static_cast<std::size_t>(state.layout.feature_count);
+    state.reservoir_rows = sample_rows_for(k, parameter_count(k, d, settings.solve.noise));
+  }
+  return state;
 }
 
 Verdict check(const SolveSettings& solve, const StateSettings& state) {

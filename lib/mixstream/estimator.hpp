@@ -34,6 +34,9 @@ struct EstimatorSettings {
   std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
 };
 
+/// The state's settings, with the sample that the model needs where no other is asked for (parameters.hpp).
+StateSettings sized_state(const EstimatorSettings& settings);
+
 /// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
 Verdict check(const SolveSettings& solve, const StateSettings& state);
 

@@ -82,7 +82,7 @@ typedef struct mixstream_settings {
   int32_t polish;       /* 1 (default): score every row for maximum likelihood; 0: do not; 2: stepwise EM */
   int32_t memory;       /* a mixstream_memory */
   double memory_length; /* half-life or window */
-  uint64_t sample_rows; /* default 5000 */
+  uint64_t sample_rows; /* default 0: 5000, or more where laws are many */
   uint64_t pilot_rows;  /* default 256: rows that fix the coordinates */
   uint64_t seed;        /* default 1 */
   uint64_t source;      /* default 0: different for every device whose states will be merged */

@@ -315,14 +315,15 @@ class Solver {
     report().stage = FitStage::refined;
     report().moment_test = {fit.distance, fit.dof, fit.p_value, fit.expected_ratio, fit.conditions};
     std::optional<PolishedFit> polished;
-    if (polish_ != nullptr) polished = polish_->fit_to_report(fit, solution_.sample);
-    if (!polished && sample_.rows.size() == state_.row_count()) {
+    if (sample_.rows.size() == state_.row_count()) {
       polished = likeliest_fit(fit);
       if (polished) {
         solution_.refined->mixture = polished->mixture;
         solution_.refined->information = polished->information;
+        solution_.refined->likeliest = true;
       }
     }
+    if (!polished && polish_ != nullptr) polished = polish_->fit_to_report(fit, solution_.sample);
     if (polished) report().stage = FitStage::polished;
     const Mixture& mixture = polished ? polished->mixture : fit.mixture;
     const DenseMatrix covariance = covariance_from(polished ? polished->information : fit.information);

@@ -242,7 +242,7 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   Verdict verdict = in.verdict();
   if (verdict) {
     const Verdict solvable = check(stream.estimator.solve, stream.payload.map.feature_count());
-    const Outcome<std::uint64_t> bytes = bytes_needed(stream.estimator.state);
+    const Outcome<std::uint64_t> bytes = bytes_needed(sized_state(stream.estimator));
     if (!solvable) in.refuse("k", solvable.refusal().text);
     if (!bytes) in.refuse("features", bytes.refusal().text);
     verdict = in.verdict();

@@ -157,7 +157,8 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
   const bool had_one = polish_.has_value();
   const bool counts =
       refined.accepted || (refined.complaints.only_search() && (!had_one || state_.tentative));
-  const bool keep = !counts || (had_one && !holds_left_out_rows(bins) && !disagrees(refined, sample));
+  const bool keep =
+      !counts || (had_one && !refined.likeliest && !holds_left_out_rows(bins) && !disagrees(refined, sample));
   if (counts) {
     state_.bins = bins;
     state_.in_doubt = refined.rivals > 0 || (keep && found_elsewhere(refined, polish_->fit().mixture));

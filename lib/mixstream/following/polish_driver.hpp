@@ -2,6 +2,7 @@
 //
 // A polish that began at a bad fit never recovers, and says nothing of it. So a fit refined from all moments
 // is held against it at growing row counts: where the two disagree, the sample of rows decides. A fit
+// that is the likeliest of all rows so far begins it anew: nothing knows more of them. A fit
 // that was not accepted neither begins nor ends a polish, but for one that only lacks another start that
 // comes back to it: rows that pass are lost to a polish not yet begun, so it begins there, tentatively.
 #pragma once

@@ -52,14 +52,36 @@ void LawSwaps::split_law(Mixture& mixture, std::size_t component, std::size_t in
   mixture.noise_variances[into] = mixture.noise_variances[component];
 }
 
+/// beta_g, beta_h -> their middle +- e, e as long over the rows as half their difference: where laws cross,
+/// EM may have joined the beginning of one to the end of the other.
+void LawSwaps::turn_pair(Mixture& mixture, std::size_t one, std::size_t other) {
+  const std::span<double> first = mixture.law(one);
+  const std::span<double> second = mixture.law(other);
+  std::vector<double> half(first.size());
+  for (std::size_t j = 0; j < half.size(); ++j) half[j] = 0.5 * (first[j] - second[j]);
+  const std::vector<double> draw = whitened_draw(common_.factor.length(half));
+  for (std::size_t j = 0; j < half.size(); ++j) {
+    const double middle = second[j] + half[j];
+    first[j] = middle + draw[j];
+    second[j] = middle - draw[j];
+  }
+  mixture.weights[one] = mixture.weights[other] = 0.5 * (mixture.weights[one] + mixture.weights[other]);
+}
+
 std::optional<EmFit> LawSwaps::swapped(const EmFit& fit) {
   Mixture trial = fit.mixture;
   const std::size_t k = trial.component_count();
   const std::size_t out = drawn_index(random_, k);
-  if (random_.uniform() < 0.5) {
-    put_random_law(trial, out);
-  } else {
-    split_law(trial, (out + 1 + drawn_index(random_, k - 1)) % k, out);
+  const std::size_t other = (out + 1 + drawn_index(random_, k - 1)) % k;
+  switch (drawn_index(random_, 3)) {
+    case 0:
+      put_random_law(trial, out);
+      break;
+    case 1:
+      split_law(trial, other, out);
+      break;
+    default:
+      turn_pair(trial, out, other);
   }
   const double total = std::accumulate(trial.weights.begin(), trial.weights.end(), 0.0);
   for (double& weight : trial.weights) weight /= total;

@@ -23,9 +23,9 @@ class LawSwaps {
  public:
   LawSwaps(const RowBlocks& rows, const SwapSettings& settings, Random& random);
 
-  /// One law of the fit taken out, a random law or half of another one put in its place, and EM from there:
-  /// where that ends, if it looked promising and is not spurious (em_search.hpp). Needs two laws or more.
-  /// Allocates; cost of fit_em.
+  /// One law of the fit taken out and a random law or half of another one put in its place, or two laws
+  /// turned about their middle; and EM from there: where that ends, if it looked promising and is not
+  /// spurious (em_search.hpp). Needs two laws or more. Allocates; cost of fit_em.
   std::optional<EmFit> swapped(const EmFit& fit);
 
   /// The likeliest fit that swaps lead to, one after the other, until `patience` of them in a row have
@@ -35,6 +35,7 @@ class LawSwaps {
  private:
   void put_random_law(Mixture& mixture, std::size_t component);
   void split_law(Mixture& mixture, std::size_t component, std::size_t into);
+  void turn_pair(Mixture& mixture, std::size_t one, std::size_t other);
   std::vector<double> whitened_draw(double length);
 
   const RowBlocks& rows_;

@@ -41,6 +41,16 @@ void SmallCholesky::solve_transposed(std::span<double> right) const noexcept {
   }
 }
 
+double SmallCholesky::length(std::span<const double> vector) const noexcept {
+  double squares = 0.0;
+  for (std::size_t j = 0; j < size_; ++j) {
+    double entry = 0.0;
+    for (std::size_t i = j; i < size_; ++i) entry += factor_[i * (i + 1) / 2 + j] * vector[i];
+    squares += entry * entry;
+  }
+  return std::sqrt(squares);
+}
+
 LeastSquares least_squares(const RowBlocks& rows) {
   const std::size_t d = rows.feature_count();
   LeastSquares result{std::vector<double>(d), 0.0, SmallCholesky(d)};

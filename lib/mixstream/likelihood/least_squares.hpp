@@ -20,6 +20,9 @@ class SmallCholesky {
   void solve(std::span<double> right) const noexcept;             ///< right becomes G^-1 right
   void solve_transposed(std::span<double> right) const noexcept;  ///< right becomes L'^-1 right
 
+  double length(
+      std::span<const double> vector) const noexcept;  ///< |L' vector|, the root of vector' G vector
+
  private:
   std::size_t size_;
   std::vector<double> factor_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "mixstream/rows/reservoir.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -25,6 +27,15 @@ std::size_t variance_parameters(std::size_t component_count, NoiseModel noise) n
 std::size_t parameter_count(std::size_t component_count, std::size_t feature_count,
                             NoiseModel noise) noexcept {
   return component_count * feature_count + component_count - 1 + variance_parameters(component_count, noise);
+}
+
+bool is_crowded(std::size_t component_count, std::size_t parameters) noexcept {
+  return component_count >= 3 && parameters > 25;
+}
+
+std::size_t sample_rows_for(std::size_t component_count, std::size_t parameters) noexcept {
+  if (!is_crowded(component_count, parameters)) return usual_sample_rows;
+  return (parameters > 50 ? 4 : 2) * usual_sample_rows;
 }
 
 std::vector<double> to_parameters(const Mixture& mixture, NoiseModel noise) {

@@ -15,6 +15,13 @@ namespace mixstream {
 std::size_t parameter_count(std::size_t component_count, std::size_t feature_count,
                             NoiseModel noise) noexcept;
 
+/// Three laws or more with more than 25 parameters: a sample of 5,000 rows then has many optima nearly as
+/// likely as the right one, and a polish that begins at one of them is lost.
+bool is_crowded(std::size_t component_count, std::size_t parameters) noexcept;
+
+/// Rows that a sample for such a model should hold: 5,000; crowded 10,000, beyond 50 parameters 20,000.
+std::size_t sample_rows_for(std::size_t component_count, std::size_t parameters) noexcept;
+
 /// theta of a mixture. Allocates the result.
 std::vector<double> to_parameters(const Mixture& mixture, NoiseModel noise);
 

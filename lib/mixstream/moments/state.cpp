@@ -48,11 +48,14 @@ Verdict check_settings(const StateSettings& settings) {
                                           std::to_string(largest_variable_count) +
                                           " variables are supported"};
   }
-  if (settings.reservoir_rows < 1 || settings.reservoir_rows > 10'000'000)
-    return bad_settings("the sample holds 1 to 10,000,000 rows");
+  if (settings.reservoir_rows > 10'000'000) return bad_settings("the sample holds at most 10,000,000 rows");
   if (settings.pilot_rows < 1 || settings.pilot_rows > 65'536)
     return bad_settings("the first block has 1 to 65,536 rows");
   return check_memory(settings.memory);
+}
+
+std::size_t sample_rows(const StateSettings& settings) {
+  return settings.reservoir_rows > 0 ? settings.reservoir_rows : usual_sample_rows;
 }
 
 }  // namespace
@@ -65,7 +68,7 @@ Outcome<std::uint64_t> bytes_needed(const StateSettings& settings) {
   const std::uint64_t block_rows = rows_of_a_block(settings.layout.variables());
   const std::uint64_t tensors = 2 * *monomial_count(m, 6);  // sums and compensation
   const std::uint64_t bin = number * (tensors + (m + 1) * (block_rows + 8));
-  const std::uint64_t sample = (settings.reservoir_rows + 1) * (d * number + entry);
+  const std::uint64_t sample = (sample_rows(settings) + 1) * (d * number + entry);
   const std::uint64_t first_block = settings.pilot_rows * (d + 4) * number;
   const std::uint64_t columns =
       *monomial_count(m, 3);  // of the kernel's workspace, twice, and its panel, sums and plan
@@ -104,9 +107,10 @@ MomentState::MomentState(const StateSettings& settings)
       variables_(pilot_.scale.size(), 1.0),
       scratch_(settings.pilot_rows) {
   const auto d = static_cast<std::size_t>(settings.layout.feature_count);
+  settings_.reservoir_rows = sample_rows(settings);
   panes_.reserve(pane_count(settings.memory));
   while (panes_.size() < pane_count(settings.memory))
-    panes_.emplace_back(*kernel_, settings.reservoir_rows, d);
+    panes_.emplace_back(*kernel_, settings_.reservoir_rows, d);
 }
 
 MomentState::FirstBlock::FirstBlock(std::size_t capacity, std::size_t feature_count)

@@ -22,13 +22,13 @@
 namespace mixstream {
 
 struct StateSettings {
-  Layout layout;                      ///< number of features and which is the constant
-  std::string feature_map;            ///< text of the map that makes the features; must be equal to merge
-  std::string response;               ///< name of the response column; must be equal to merge
-  Memory memory;                      ///< how much of the past counts
-  std::size_t reservoir_rows = 5000;  ///< R; 1 to 10,000,000
-  std::size_t pilot_rows = 256;       ///< rows of the first block, which fixes the pilot; 1 to 65,536
-  std::uint64_t seed = 1;             ///< of the sample
+  Layout layout;                   ///< number of features and which is the constant
+  std::string feature_map;         ///< text of the map that makes the features; must be equal to merge
+  std::string response;            ///< name of the response column; must be equal to merge
+  Memory memory;                   ///< how much of the past counts
+  std::size_t reservoir_rows = 0;  ///< R, at most 10,000,000; 0: 5,000, or what the estimator's model needs
+  std::size_t pilot_rows = 256;    ///< rows of the first block, which fixes the pilot; 1 to 65,536
+  std::uint64_t seed = 1;          ///< of the sample
   std::uint64_t memory_budget = 1ULL << 30;  ///< bytes that the state and two copies of it may take
   friend bool operator==(const StateSettings&, const StateSettings&) = default;
 };

@@ -19,8 +19,7 @@ constexpr double longest_step = 3.0;
 constexpr double largest_growth = 0x1p200;
 
 constexpr double contradiction = 3.0;  // deviations of the chi-square of older rows against all
-constexpr double enough_newer = 8.0;   // times the older rows: these know a ninth then, and may go
-constexpr std::size_t many_laws = 3;   // between two, scores bend too little for a bias
+constexpr double enough_newer = 8.0;   // times the older rows: the polish has settled
 
 bool finite(std::span<const double> numbers) {
   return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
@@ -240,22 +239,17 @@ void AnchoredPolish::doubt_start() noexcept {
 /// n_0 older rows and n_1 newer ones that say the same lie apart by chance: (theta_0 - theta)' H_0 (theta_0 -
 /// theta) is n_1 / (n_0 + n_1) of a chi-square. Where it is far more, the older ones were taken at anchors
 /// too far off; that error does not average out, so they fade by the square, and the newer ones, whose
-/// anchors they held, are older ones from now on. Once many newer rows have agreed the older ones go all the
-/// same where laws are many: a bias too small to be seen in them is large against the errors of all rows.
+/// anchors they held, are older ones from now on. Once many newer rows have agreed nothing is doubted any
+/// more: where laws change later, a polish that does not forget is to average.
 void AnchoredPolish::doubt_older_rows() noexcept {
   const double older = state_.slot_weights[0];
   const double newer = state_.slot_weights[1];
-  if (!(newer > 0.0)) return;
-  if (newer >= enough_newer * older) return let_older_rows_go();
+  if (!(newer > 0.0) || newer >= enough_newer * older) return;
   const auto dof = static_cast<double>(solver_.factor(information_of(0)));
   const double chi_square = solver_.inverse_form(gradient_of(0)) * (older + newer) / newer;
   if (dof == 0.0 || !(deviations_of_chi_square(chi_square, dof) > contradiction)) return;
   scale_slot(0, dof * dof / (chi_square * chi_square));
   join_beginning();
-}
-
-void AnchoredPolish::let_older_rows_go() noexcept {
-  if (state_.anchor.component_count() >= many_laws) scale_slot(0, 0.0);
 }
 
 void AnchoredPolish::warm_anchor(const RowTable& sample) noexcept {

@@ -8,8 +8,7 @@
 //
 // Scores of anchors far from the answer are not what the linear step takes them for, and would hold the
 // estimate for ever. So the first rows are held against those that follow, and where these contradict them
-// they count for less, and those that follow are tried in turn; once eight times as many agree, the first
-// ones are let go where laws are many.
+// they count for less, and those that follow are tried in turn.
 //
 // Everything here is in pilot coordinates, where parameters are near one.
 #pragma once
@@ -154,7 +153,6 @@ class AnchoredPolish {
   void join_beginning() noexcept;
   void doubt_start() noexcept;
   void doubt_older_rows() noexcept;
-  void let_older_rows_go() noexcept;
   Verdict merge_slots(const AnchoredPolish& other, std::size_t first_slot);
 
   PolishState state_;

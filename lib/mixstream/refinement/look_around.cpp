@@ -14,6 +14,7 @@ namespace {
 constexpr double near_distance = 25.0;
 constexpr double near_deviations = 3.0;
 constexpr double hopeless_deviations = 6.0;
+constexpr int few_rival_starts = 3;
 constexpr double same_likelihood = 1.0;  // nats of the sample: EM has not quite settled
 
 }  // namespace
@@ -32,7 +33,7 @@ void Search::look_around(bool known) {
     const int needed = !lies_apart(first) ? (known ? 0 : 1) : best_->starts_tried > before ? 2 : 1;
     return times_met(optimum) >= needed;  // another start than its own
   };
-  for (int i = 0; i < settings_.rival_starts || (i < settings_.confirming_starts && !met()); ++i) {
+  for (int i = 0; i < rival_starts() || (i < settings_.confirming_starts && !met()); ++i) {
     const EmFit other = climbed(random_start(random), optimum, swaps);
     consider(other, optimum);
     around_.push_back(other.mixture);
@@ -42,6 +43,11 @@ void Search::look_around(bool known) {
   best_->rivals = count_rivals(optimum);
   best_->complaints.search = !met() && !(known && best_->rivals > 0);  // a rival of the known one: a doubt
   best_->accepted = !best_->complaints.any();
+}
+
+int Search::rival_starts() const noexcept {
+  const bool slow = is_crowded(component_count_, parameters_);
+  return slow ? std::min(few_rival_starts, settings_.rival_starts) : settings_.rival_starts;
 }
 
 Mixture Search::random_start(Random& random) const {
@@ -64,7 +70,7 @@ void Search::consider(const EmFit& other, EmFit& optimum) {
   judge_.saw(other.mean_log_likelihood);
   if (refined_around_ == settings_.rival_refinements || is_known(other.mixture, considered_) ||
       same_optimum(other.mixture, optimum.mixture, second_moment_) ||
-      deviations_below(other, optimum) > hopeless_deviations)
+      deviations_below(other, optimum) > (likeliest_is_answer() ? near_deviations : hopeless_deviations))
     return;
   considered_.push_back(other.mixture);
   ++refined_around_;

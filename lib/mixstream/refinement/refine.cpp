@@ -44,7 +44,8 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
         "there are more parameters than independent moments; take fewer components or more features"};
   }
   if (previous) search.try_previous(*previous);
-  const bool known = search.accepted() && settings.previous_was_met;
+  const bool known = search.accepted() && settings.previous_was_met &&
+                     !(settings.seek_rivals && search.likeliest_is_answer());  // more rows, another likeliest
   std::vector<double> known_noise;
   if (settings.noise == NoiseModel::known) {
     known_noise = previous ? previous->noise_variances : starts.front().noise_variances;

@@ -62,10 +62,11 @@ struct RefinedFit {
   std::size_t condition_count = 0;  ///< how many, after dependent ones dropped out
   bool lower_order = false;         ///< only those: few rows carry the moments of order six
   Complaints complaints;
-  bool accepted = false;  ///< checked, and without complaint
-  int rivals = 0;         ///< from three laws on: other laws that neither J nor the sample excludes
-  int starts_tried = 0;   ///< refinements run until this one was taken
-  int iterations = 0;     ///< Levenberg-Marquardt steps of this refinement
+  bool accepted = false;   ///< checked, and without complaint
+  bool likeliest = false;  ///< replaced by the likeliest fit to all rows: the sample still held every one
+  int rivals = 0;          ///< from three laws on: other laws that neither J nor the sample excludes
+  int starts_tried = 0;    ///< refinements run until this one was taken
+  int iterations = 0;      ///< Levenberg-Marquardt steps of this refinement
 
   /// J/dof that a right fit shows on average: weights from the whole sample err less than half as much
   /// (0.35 to 0.5, measured from bounded to Gaussian features).

@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/refinement/starts.hpp"
@@ -71,6 +70,7 @@ void Search::try_batch(std::vector<Mixture> starts) {
     refine_from(start.mixture, highest_response_power, 3);
     if (only_sample_complains()) refine_with_sample(start.mixture, start.mixture);
   }
+  if (likeliest_is_answer()) return;
   for (const Mixture& start : starts) {
     if (accepted() && start.component_count() <= 2) return;
     refine_from(fit_em(rows_, start, em_settings(few_iterations)).mixture, highest_response_power, 3);
@@ -158,7 +158,8 @@ std::vector<EmFit> Search::improved(std::vector<EmFit> optima) {
   if (component_count_ < many_laws || optima.empty()) return optima;
   Random random(settings_.seed + seen_.size());
   EmFit best = LawSwaps(rows_, swap_settings(), random)
-                   .improved(optima.front(), patience(), std::numeric_limits<double>::infinity());
+                   .improved(optima.front(), likeliest_is_answer() ? 2 * patience() : patience(),
+                             std::numeric_limits<double>::infinity());
   judge_.saw(best.mean_log_likelihood);
   if (is_known(best.mixture, seen_)) return optima;
   seen_.push_back(best.mixture);
@@ -234,9 +235,17 @@ void Search::take_optimum(const Mixture& optimum, const SamplePrior& known) {
   compare(std::move(fit));
 }
 
+void Search::climb_from(const Mixture& start) {
+  const EmFit end = fit_em(rows_, start, swap_settings().em);
+  judge_.saw(end.mean_log_likelihood);
+  const auto known = sample_prior(end.mixture, sample_, settings_.noise);
+  if (known) take_optimum(end.mixture, *known);
+}
+
 void Search::refine_from(const Mixture& start, int highest_power, int rounds, const SamplePrior* prior) {
   last_complaints_ = {};
   if (conditions_.size(highest_power) < parameters_) return;
+  if (likeliest_is_answer() && highest_power == highest_response_power) return climb_from(start);
   ConditionFitSettings how{
       .noise = settings_.noise, .highest_power = highest_power, .rounds = rounds, .prior = prior};
   if (rounds == 1) how.settled_below = settled_previous;
@@ -254,6 +263,7 @@ void Search::compare(RefinedFit fit) {
     return same_optimum(fit.mixture, other.mixture, second_moment_);
   };
   if (fit.accepted && std::ranges::none_of(accepted_, same)) accepted_.push_back(fit);
+  if (best_ && sample_is_stream()) judge_.judge(*best_);  // likelier optima may have been met since
   if (!best_ || beats(fit, *best_)) best_ = std::move(fit);
 }
 

@@ -7,6 +7,7 @@
 
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/law_swaps.hpp"
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions.hpp"
 #include "mixstream/refinement/judge.hpp"
 #include "mixstream/refinement/refine.hpp"
@@ -23,6 +24,15 @@ class Search {
   std::size_t condition_count() const noexcept { return conditions_.size(); }
   std::size_t parameter_count_needed() const noexcept { return parameters_; }
   bool accepted() const noexcept { return best_ && best_->accepted; }
+
+  /// Whether the sample still holds every row.
+  bool sample_is_stream() const noexcept { return tensor_.effective_rows < 1.001 * judge_.sample_rows(); }
+
+  /// Then no estimate knows more than EM's likeliest optimum. Where parameters are many the moments of so few
+  /// rows stray from it, so it is taken as it is, and all search is for it.
+  bool likeliest_is_answer() const noexcept {
+    return sample_is_stream() && is_crowded(component_count_, parameters_);
+  }
 
   /// The best fit there is, with J of the previous one beside it.
   std::optional<RefinedFit> best() const;
@@ -70,6 +80,9 @@ class Search {
 
   /// Swaps in a row that may bring nothing before a search ends.
   int patience() const { return static_cast<int>(component_count_ * (component_count_ + 1)); }
+
+  /// Starts that look for rivals, at least: fewer where one takes seconds.
+  int rival_starts() const noexcept;
 
   /// The likeliest of EM's optima, and what swaps of its laws lead to.
   std::vector<EmFit> improved(std::vector<EmFit> optima);
@@ -121,6 +134,9 @@ class Search {
   /// EM's optimum as it is, held against the moments of the same rows: no estimate knows more of them.
   void take_optimum(const Mixture& optimum, const SamplePrior& known);
 
+  /// The same for the optimum that this start leads to.
+  void climb_from(const Mixture& start);
+
   void refine_from(const Mixture& start, int highest_power, int rounds, const SamplePrior* prior = nullptr);
 
   void compare(RefinedFit fit);
@@ -128,9 +144,6 @@ class Search {
   /// Accepted before rejected; all conditions before some; then, of accepted fits, the lesser J, which all
   /// rows decide; of rejected ones, and while the sample holds every row, the likelier on the sample.
   bool beats(const RefinedFit& one, const RefinedFit& two) const;
-
-  /// Whether the sample still holds every row.
-  bool sample_is_stream() const noexcept { return tensor_.effective_rows < 1.001 * judge_.sample_rows(); }
 
   const MomentTensor& tensor_;
   const RowTable& sample_;

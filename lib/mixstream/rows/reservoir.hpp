@@ -28,6 +28,9 @@ constexpr std::uint64_t row_hash(std::uint64_t source_hash, std::uint64_t positi
   return mixed_bits(source_hash + 0xd1b54a32d192ed03ULL * position);
 }
 
+/// R where nobody asks for another.
+inline constexpr std::size_t usual_sample_rows = 5000;
+
 /// The sample as the solvers use it.
 struct Sample {
   RowTable rows;  ///< in raw coordinates, in the order of their keys; weights sum to the number

@@ -248,7 +248,6 @@ TEST_CASE("settings out of range are refused by name") {
   CHECK(reason([](StateSettings& s) { s.layout = {2, 2}; }) == "bad_settings");
   CHECK(reason([](StateSettings& s) { s.layout = {64, 0}; }) == "too_large");
   CHECK(reason([](StateSettings& s) { s.layout = {2147483647, -1}; }) == "too_large");
-  CHECK(reason([](StateSettings& s) { s.reservoir_rows = 0; }) == "bad_settings");
   CHECK(reason([](StateSettings& s) { s.reservoir_rows = 10'000'001; }) == "bad_settings");
   CHECK(reason([](StateSettings& s) { s.pilot_rows = 0; }) == "bad_settings");
   CHECK(reason([](StateSettings& s) { s.pilot_rows = 65'537; }) == "bad_settings");

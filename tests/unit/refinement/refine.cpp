@@ -195,8 +195,8 @@ TEST_CASE("with many laws a fit that no other start comes back to is not accepte
   const auto known = refine(few.tensor, few.sample, 7, {}, {.confirming_starts = 12}, &truth);
   REQUIRE(known);
   CHECK(known.value().accepted);
-  const auto unmet =
-      refine(few.tensor, few.sample, 7, {}, {.confirming_starts = 12, .previous_was_met = false}, &truth);
+  const auto unmet = refine(few.tensor, few.sample, 7, {},
+                            {.confirming_starts = 0, .rival_starts = 0, .previous_was_met = false}, &truth);
   REQUIRE(unmet);
   CHECK(unmet.value().complaints.only_search());
 
