@@ -30,8 +30,8 @@ Json run_others(const InstancePlan& plan);
 ///   refined, polished       our pass, noise unknown; with the verdict in `status`
 Json run_ours(const InstancePlan& plan);
 
-/// A fit is wrong when it errs by more than this and by more than twice as much as the MLE; it says so when
-/// it is not ok, or when its own standard errors, three times, cover that.
+/// A fit is wrong when it errs by more than this and by more than twice as much as the MLE. It says so when
+/// it is not ok; before the polish also when its own standard errors, three times, cover that.
 inline constexpr double wrong_above = 0.3;
 inline constexpr double own_errors = 3.0;
 inline bool is_wrong(double error, double mle) {

@@ -16,7 +16,8 @@ struct Column {
 const std::vector<Column>& columns();
 
 /// For each column its errors over instances and attempts: {count, refused, wrong, mean, sd, median}, and for
-/// our own stages the median of error / MLE error and what the verdict said: {ratio, not_ok, wrong_as_ok}.
+/// our own stages the median of error / MLE error and what the verdict said: {ratio, not_ok, wrong_as_ok,
+/// uncovered_as_ok}.
 Json summary_of(const std::vector<Json>& cells);
 
 /// "mean ± sd; median; wrong/count" of a column of a summary.

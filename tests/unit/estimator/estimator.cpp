@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "mixstream/likelihood/em.hpp"
+#include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/report/json.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "support/allocation_count.hpp"
@@ -66,6 +68,49 @@ std::string timeless(Report report) {
 }
 
 }  // namespace
+
+TEST_CASE("a model with many parameters keeps a larger sample, unless another is asked for") {
+  const auto sample_of = [](const std::string& map, std::size_t k, std::size_t asked) {
+    EstimatorSettings settings = settings_for(map, k);
+    settings.state.reservoir_rows = asked;
+    return Estimator::create(settings).value().state().settings().reservoir_rows;
+  };
+  const std::string eight = "1,a,b,c,d,e,f,g";
+  CHECK(sample_of("1,t", 2, 0) == 5000);
+  CHECK(sample_of(eight + ",h,i,j,l,m,n", 2, 0) == 5000);  // two laws have few optima
+  CHECK(sample_of("1,t,t^2", 6, 0) == 5000);               // 24 parameters
+  CHECK(sample_of(eight, 3, 0) == 10000);                  // 27
+  CHECK(sample_of(eight, 5, 0) == 5000 * 2);               // 45
+  CHECK(sample_of(eight, 7, 0) == 20000);                  // 63
+  CHECK(sample_of(eight, 7, 300) == 300);
+  CHECK(sample_of(eight, 0, 0) == 5000);  // k = auto
+}
+
+TEST_CASE(
+    "while a crowded model's sample is the stream, its fit is the likeliest, and the polish begins there") {
+  const std::string map = "1,u,v,u*v^3,u^2*v^2,u^3*v";
+  EstimatorSettings settings = settings_for(map, 5);
+  settings.state.reservoir_rows = 4000;
+  settings.polish.first_check = 1000;
+  Estimator estimator = Estimator::create(settings).value();
+  Simulation simulation(stream_of(map, 5, 12));
+  RowTable rows{6, {}, {}, {}};
+  for (int i = 0; i < 4000; ++i) {
+    const Row row = simulation.next();
+    rows.add(row);
+    estimator.absorb(row);
+    if (!estimator.fit_is_due()) continue;
+    const Report report = estimator.scheduled_fit();
+    if (i + 1 < 4000) continue;
+    CHECK(report.status == FitStatus::ok);
+    const double likeliest = fit_em(rows, simulation.truth()).mean_log_likelihood;
+    CHECK(4000.0 * (mean_log_likelihood(report.mixture(), rows) - likeliest) > -0.5);  // nats
+  }
+  const Report after = estimator.fit();  // of the polish, which is all that it knows
+  CHECK(4000.0 * (mean_log_likelihood(after.mixture(), rows) -
+                  fit_em(rows, simulation.truth()).mean_log_likelihood) >
+        -0.5);
+}
 
 TEST_CASE("the laws of a simulated stream are found within their standard errors") {
   for (const std::uint64_t seed : {11, 12, 13}) {

@@ -165,6 +165,22 @@ TEST_CASE("a polish at a wrong optimum is reset, one that agrees is kept") {
   CHECK(driver.reconcile(stream.refined, stream.sample, 3) == Reconciled::kept);
 }
 
+TEST_CASE("the likeliest fit to all rows begins a polish anew, though the two agree") {
+  Stream stream;
+  PolishDriver driver;
+  driver.reconcile(stream.refined, stream.sample, 1);
+  stream.feed(driver, 5000);
+  CHECK(driver.reconcile(stream.refined, stream.sample, 2) == Reconciled::kept);
+  RefinedFit likeliest = stream.refined;
+  likeliest.likeliest = true;
+  CHECK(driver.reconcile(likeliest, stream.sample, 3) == Reconciled::reset);
+  CHECK(driver.polish()->rows() == 0);
+  likeliest.accepted = false;
+  likeliest.complaints.distance = true;
+  stream.feed(driver, 100);
+  CHECK(driver.reconcile(likeliest, stream.sample, 4) == Reconciled::kept);
+}
+
 TEST_CASE("where polish and fit disagree, the rows of the sample decide") {
   Stream stream;
   PolishDriver driver;

@@ -292,8 +292,7 @@ TEST_CASE("a start that is surer than it should be is doubted, an honest one is 
   }
 }
 
-TEST_CASE(
-    "rows taken at an anchor far off do not hold the estimate, rows at a good one count but for the first") {
+TEST_CASE("rows taken at an anchor far off do not hold the estimate, rows at a good one all count") {
   Stream stream;
   const RowTable rows = stream.simulation.table(60000);
   const Mixture likeliest = fit_em(rows, stream.simulation.truth()).mixture;
@@ -306,7 +305,7 @@ TEST_CASE(
     absorb(polish, rows, 0, rows.size());
     const std::vector<double> weights = polish.state().slot_weights;
     const double counted = std::accumulate(weights.begin(), weights.end(), 0.0);
-    if (near) CHECK(counted > 58000.0);
+    if (near) CHECK(counted > 59000.0);  // all but those since the last move
     const PolishedFit fit = polish.fit();
     double squares = 0.0;
     for (std::size_t i = 0; i < 9; ++i)
