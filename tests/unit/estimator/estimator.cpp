@@ -87,29 +87,27 @@ TEST_CASE("a model with many parameters keeps a larger sample, unless another is
 }
 
 TEST_CASE(
-    "while a crowded model's sample is the stream, its fit is the likeliest, and the polish begins there") {
+    "while a crowded model's sample is the stream, its fit is the likeliest, and its polish begins there") {
   const std::string map = "1,u,v,u*v^3,u^2*v^2,u^3*v";
-  EstimatorSettings settings = settings_for(map, 5);
-  settings.state.reservoir_rows = 4000;
-  settings.polish.first_check = 1000;
-  Estimator estimator = Estimator::create(settings).value();
-  Simulation simulation(stream_of(map, 5, 12));
-  RowTable rows{6, {}, {}, {}};
-  for (int i = 0; i < 4000; ++i) {
-    const Row row = simulation.next();
-    rows.add(row);
-    estimator.absorb(row);
-    if (!estimator.fit_is_due()) continue;
-    const Report report = estimator.scheduled_fit();
-    if (i + 1 < 4000) continue;
-    CHECK(report.status == FitStatus::ok);
-    const double likeliest = fit_em(rows, simulation.truth()).mean_log_likelihood;
-    CHECK(4000.0 * (mean_log_likelihood(report.mixture(), rows) - likeliest) > -0.5);  // nats
+  for (const std::uint64_t seed : {5U, 8U}) {  // where the moments of so few rows lead to other laws
+    CAPTURE(seed);
+    EstimatorSettings settings = settings_for(map, 5);
+    settings.polish.first_check = 500;
+    Estimator estimator = Estimator::create(settings).value();
+    Simulation simulation(stream_of(map, 5, seed));
+    const RowTable rows = simulation.table(2000);
+    const auto nats_below = [&](const Report& report) {  // the fit that EM from the truth ends in
+      return 2000.0 * (fit_em(rows, simulation.truth()).mean_log_likelihood -
+                       mean_log_likelihood(report.mixture(), rows));
+    };
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      estimator.absorb(rows.row(i));
+      if (!estimator.fit_is_due()) continue;
+      const Report report = estimator.scheduled_fit();
+      if (i + 1 == rows.size()) CHECK(nats_below(report) < 0.5);
+    }
+    CHECK(nats_below(estimator.fit()) < 0.5);
   }
-  const Report after = estimator.fit();  // of the polish, which is all that it knows
-  CHECK(4000.0 * (mean_log_likelihood(after.mixture(), rows) -
-                  fit_em(rows, simulation.truth()).mean_log_likelihood) >
-        -0.5);
 }
 
 TEST_CASE("the laws of a simulated stream are found within their standard errors") {

@@ -47,24 +47,6 @@ TEST_CASE("swaps lead from wrong optima of five laws to the likeliest one, where
   CHECK(by_swaps == 6);
 }
 
-TEST_CASE("two laws that EM has joined end to end are parted by swaps") {
-  Simulation simulation({.map = FeatureMap::parse("1,t,t^3").value(),
-                         .component_count = 2,
-                         .noise_variances = {0.01},
-                         .coefficients = std::vector<double>{0.0, 1.0, 0.0, 0.0, -1.0, 0.0},
-                         .seed = 6});
-  const RowTable table = simulation.table(3000);
-  const RowBlocks rows(table);
-  Mixture joined = simulation.truth();  // |t| and -|t|, as near as the features allow
-  joined.coefficients = {0.4, 0.0, 0.0, -0.4, 0.0, 0.0};
-  const EmFit first = fit_em(rows, joined);
-  const EmFit right = fit_em(rows, simulation.truth());
-  REQUIRE(first.mean_log_likelihood < right.mean_log_likelihood - 0.1);
-  Random random(7);
-  const EmFit last = LawSwaps(rows, hundred_iterations(), random).improved(first, 30, no_end);
-  CHECK(last.mean_log_likelihood == doctest::Approx(right.mean_log_likelihood).epsilon(1e-5));
-}
-
 TEST_CASE("the length of a vector by the factor of G is the root of its form") {
   SmallCholesky factor(3);
   const double g[3][3] = {{4.0, 1.0, -0.5}, {1.0, 3.0, 0.25}, {-0.5, 0.25, 2.0}};
