@@ -51,8 +51,11 @@ Cost cost_of(const Setting& setting, std::size_t rows, std::uint64_t seed) {
   return cost;
 }
 
-std::uint64_t state_bytes(std::size_t d) {
-  return bytes_needed({.layout = {static_cast<int>(d), 0}}).value();
+std::uint64_t state_bytes(std::size_t d, std::size_t k) {
+  EstimatorSettings settings;
+  settings.state.layout = {static_cast<int>(d), 0};
+  settings.solve.component_count = k;
+  return bytes_needed(sized_state(settings)).value();
 }
 
 /// The sizes of one sweep, its costs and their exponents.
@@ -75,12 +78,12 @@ Json run_sweep(Context& context, const Sweep& sweep, std::vector<std::vector<std
     absorb.push_back(std::log(cell["absorb"].get<double>()));
     solved.push_back(std::log(cell["solve"].get<double>()));
     pass.push_back(std::log(cell["pass"].get<double>()));
-    bytes.push_back(std::log(static_cast<double>(state_bytes(d))));
+    bytes.push_back(std::log(static_cast<double>(state_bytes(d, k))));
     lines.push_back({fmt::format("{}", d), fmt::format("{}", k), fmt::format("{}", n),
                      fmt::format("{:.0f}", 1e9 * cell["absorb"].get<double>()),
                      fmt::format("{:.3g}", 1e3 * cell["solve"].get<double>()),
                      fmt::format("{:.3g}", cell["pass"].get<double>()),
-                     fmt::format("{:.2f}", static_cast<double>(state_bytes(d)) / 1e6)});
+                     fmt::format("{:.2f}", static_cast<double>(state_bytes(d, k)) / 1e6)});
   }
   return {{"name", sweep.name},
           {"absorb", slope(sizes, absorb)},
@@ -114,7 +117,7 @@ Json run_cost(Context& context) {
   }
   fmt::print("\nCost of one thread: features 1, x1, x2, ... uniform, seed {}.\n{}", context.seed,
              markdown({"d", "k", "n", "ns a row, moments and polish", "ms a solve", "s a pass, fits included",
-                       "MB of state and one copy"},
+                       "MB of state and two copies"},
                       lines));
   fmt::print("\nExponents of power laws through these:\n{}",
              markdown({"against", "a row", "a solve", "a pass", "bytes"}, exponents));
