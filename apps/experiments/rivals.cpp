@@ -27,8 +27,8 @@ struct Rival {
 
 constexpr Rival rivals[] = {
     {"mixstream", "`mixstream fit --noise per-component`, whole program, one pass", "5,000", 100000000, 1},
-    {"EM", "ours, compiled; 10 random starts, each settled on 20,000 rows, then on all", "all", 100000000,
-     10},
+    {"EM", "ours, compiled; 10 random starts, each settled on 20,000 rows, then on 500,000, then on all",
+     "all", 100000000, 10},
     {"stepwise EM", "one pass from the likeliest of 10 EM fits on the first 20,000 rows", "20,000", 100000000,
      10},
     {"flexmix", "its own stopping rule (relative gain 1e-6), minprior 0, at most 1000 iterations", "all",
