@@ -53,8 +53,8 @@ std::string own_path() {
 }
 
 Measured run_measured(const std::vector<std::string>& words) {
-  char pattern[] = "/tmp/mixstream-measured-XXXXXX";
-  if (mkdtemp(pattern) == nullptr) return {};
+  std::string pattern = std::filesystem::temp_directory_path() / "mixstream-measured-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) return {};
   const std::filesystem::path folder = pattern;
   std::vector<std::string> all{own_path(), "measured", folder / "report"};
   all.insert(all.end(), words.begin(), words.end());

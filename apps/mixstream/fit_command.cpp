@@ -97,6 +97,8 @@ Verdict FitCommand::check_words() const {
   if (!group.empty() && (!load.empty() || !save.empty()))
     return refuse("--group and --save or --load do not go together: a state file holds one model");
   if (memory < 1 || memory > (1ULL << 24)) return refuse("--memory takes 1 to 16777216 MiB");
+  if (sample_rows && (*sample_rows < 1 || *sample_rows > 10'000'000))
+    return refuse("--sample takes 1 to 10000000 rows");
   if (threads == 1) return std::monostate{};
   if (!group.empty()) return refuse("--threads and --group do not go together");
   if (every > 0)

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -20,7 +21,7 @@ struct Folder {
     for (const char* name : {"/a.csv", "/checkpoint.mix"}) std::remove((path + name).c_str());
     ::rmdir(path.c_str());
   }
-  std::string path = "/tmp/mixstream-parts-XXXXXX";
+  std::string path = std::filesystem::temp_directory_path() / "mixstream-parts-XXXXXX";
 };
 
 /// t,y rows; every 100th is refused.

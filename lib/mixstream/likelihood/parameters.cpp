@@ -30,7 +30,7 @@ std::size_t parameter_count(std::size_t component_count, std::size_t feature_cou
 }
 
 bool is_crowded(std::size_t component_count, std::size_t parameters) noexcept {
-  return component_count >= 3 && parameters > 25;
+  return component_count >= many_laws && parameters > 25;
 }
 
 std::size_t sample_rows_for(std::size_t component_count, std::size_t parameters) noexcept {

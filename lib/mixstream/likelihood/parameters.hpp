@@ -15,7 +15,10 @@ namespace mixstream {
 std::size_t parameter_count(std::size_t component_count, std::size_t feature_count,
                             NoiseModel noise) noexcept;
 
-/// Three laws or more with more than 25 parameters: a sample of 5,000 rows then has many optima nearly as
+/// From so many laws on a sample has many optima: a fit must be met again, and have no rival.
+inline constexpr std::size_t many_laws = 3;
+
+/// Many laws with more than 25 parameters: a sample of 5,000 rows then has many optima nearly as
 /// likely as the right one, and a polish that begins at one of them is lost.
 bool is_crowded(std::size_t component_count, std::size_t parameters) noexcept;
 

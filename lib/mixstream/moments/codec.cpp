@@ -65,7 +65,8 @@ class StateCodec {
     s.memory_budget = memory_budget;
     if (!in.ok() || !in.at_end()) return damaged("the settings are cut short");
     if (feature_count > largest_variable_count || constant > feature_count || kind > 3 || panes > 1024 ||
-        !std::isfinite(s.memory.length) || std::max(reservoir_rows, pilot_rows) > largest_row_number) {
+        !std::isfinite(s.memory.length) || reservoir_rows == 0 ||
+        std::max(reservoir_rows, pilot_rows) > largest_row_number) {
       return damaged("impossible settings");
     }
     s.layout = {static_cast<int>(feature_count), static_cast<int>(constant) - 1};

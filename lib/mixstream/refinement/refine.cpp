@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/search.hpp"
 #include "mixstream/refinement/starts.hpp"
 

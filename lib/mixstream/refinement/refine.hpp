@@ -39,9 +39,6 @@ struct Complaints {
   bool of_the_fit() const noexcept { return distance || standard_errors || likelihood || noise || count; }
 };
 
-/// From so many laws on the sample has many optima: an accepted fit must be met again, and have no rival.
-inline constexpr std::size_t many_laws = 3;
-
 struct RefinedFit {
   Mixture mixture;
   NoiseModel noise = NoiseModel::shared;

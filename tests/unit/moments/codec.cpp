@@ -118,6 +118,14 @@ TEST_CASE("row numbers that only 64 bits can hold are refused on every processor
   }
 }
 
+TEST_CASE(
+    "a stored state without a sample is refused: nought asks for the usual one only where a state begins") {
+  Bytes bytes = small_snapshot();
+  const std::size_t reservoir_rows = 24 + 16 + 4 * 4 + 8;
+  std::fill_n(bytes.begin() + reservoir_rows, 8, std::byte{0});
+  CHECK_FALSE(decode(bytes, {.trust_checksum = false}));
+}
+
 TEST_CASE("a block longer than today's, as earlier versions left it, is folded in") {
   const streams::Stream stream = streams::small_numbers(150, 5, {11, 0});  // m = 12: 256 rows once, 192 now
   MomentState state = MomentState::create(streams::settings_for(stream, 1)).value();

@@ -249,6 +249,10 @@ TEST_CASE("settings out of range are refused by name") {
   CHECK(reason([](StateSettings& s) { s.layout = {64, 0}; }) == "too_large");
   CHECK(reason([](StateSettings& s) { s.layout = {2147483647, -1}; }) == "too_large");
   CHECK(reason([](StateSettings& s) { s.reservoir_rows = 10'000'001; }) == "bad_settings");
+  StateSettings usual{.layout = {2, 0}};
+  StateSettings asked{.layout = {2, 0}, .reservoir_rows = 5000};
+  CHECK(bytes_needed(usual).value() == bytes_needed(asked).value());
+  CHECK(MomentState::create(usual).value().settings() == asked);
   CHECK(reason([](StateSettings& s) { s.pilot_rows = 0; }) == "bad_settings");
   CHECK(reason([](StateSettings& s) { s.pilot_rows = 65'537; }) == "bad_settings");
   using Kind = Memory::Kind;
