@@ -4,6 +4,18 @@
 
 namespace mixstream {
 
+const char* name_of(Modes modes) noexcept {
+  switch (modes) {
+    case Modes::independent:
+      return "independent";
+    case Modes::persistent:
+      return "persistent";
+    case Modes::gated:
+      return "gated";
+  }
+  return "";
+}
+
 const char* name_of(FitMethod method) noexcept {
   switch (method) {
     case FitMethod::standard:

@@ -10,7 +10,9 @@
 
 #include "mixstream/following/drift.hpp"
 #include "mixstream/mixture.hpp"
+#include "mixstream/moments/dense.hpp"
 #include "mixstream/regression/identifiability.hpp"
+#include "mixstream/settings.hpp"
 #include "mixstream/tensor/spectral.hpp"
 
 namespace mixstream {
@@ -52,6 +54,22 @@ struct Candidate {
   bool chosen = false;
 };
 
+/// How modes follow each other, or which law x chooses, where the model has a part for it.
+struct ModesReport {
+  Modes kind = Modes::persistent;
+  DenseMatrix transitions;        ///< A: row i is where law i goes next; persistent only, as all below
+  DenseMatrix transition_errors;  ///< standard errors of A
+  std::vector<double> dwells;     ///< 1 / (1 - A_ii): rows that a mode lasts in the mean
+  std::vector<double> dwell_errors;
+  std::vector<double> seen_shares;  ///< of the rows, spent in each mode; the weights are the chain's
+  std::vector<double> now;          ///< probabilities of the mode after the last row of the newest chain
+  double changes = 0.0;             ///< changes of mode seen, expected given the rows
+  std::uint64_t chains_cut = 0;     ///< places where a chain began anew inside the stream
+  std::vector<std::string> gate;    ///< w; gated only, as all below
+  DenseMatrix gate_coefficients;    ///< gamma: k x w, the last row zero
+  DenseMatrix gate_errors;
+};
+
 /// Counts of a whole stream that is divided into groups.
 struct StreamCounts {
   std::uint64_t rows = 0;
@@ -79,6 +97,10 @@ struct Report {
   std::optional<double> log_likelihood;  ///< mean per row, on the sample
   std::optional<double> bic;             ///< per row, on the sample
   std::optional<MomentTest> moment_test;
+  std::optional<ModesReport> modes;    ///< nothing where every row chooses anew
+  std::optional<double> noise_memory;  ///< rho, where the noise remembers
+  std::optional<double> noise_memory_error;
+  std::optional<double> degrees_of_freedom;  ///< of the noise, where it has tails
   Identifiability identifiability;
   std::optional<SpectralFit> spectral;  ///< regressions and warnings, where they were run
   std::vector<Candidate> candidates;    ///< of `k = auto`

@@ -13,7 +13,8 @@ struct Row {
   std::span<const double> features;  ///< x, constant included where the feature map has one
   double response = 0.0;             ///< y
   double weight = 1.0;               ///< smallest_weight to largest_weight; weight 2 counts as two rows
-  double time = 0.0;  ///< seconds on the row's own clock; used only with a half-life in seconds
+  double time = 0.0;  ///< seconds on the row's own clock; used only with a half-life or a gap in seconds
+  std::uint64_t sensor = 0;  ///< rows of one sensor follow each other; used only where modes or noise persist
 };
 
 // Within these bounds nothing overflows: in raw units (1e45)^6, in pilot units (1e40)^6 (rows/pilot.hpp)
