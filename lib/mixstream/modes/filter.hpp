@@ -1,0 +1,108 @@
+// The exact filter of a model along the rows of a chain, with its tangent: probabilities of the mode now, and
+// the score of each row given the past.
+//
+// Before row t a chain knows f_i = P(h = i | past) and df_i / d theta. With A_ij the way from i to j and N_ij
+// the density of the row under j after i (the noise may remember the residual under i):
+//
+//   L = sum_ij f_i A_ij N_ij,   q_ij = f_i A_ij N_ij / L,   r_ij = N_ij / L,
+//   T_j = sum_i (r_ij A_ij df_i + r_ij f_i dA_ij + q_ij dlog N_ij),
+//   s = sum_j T_j,   f_j = sum_i q_ij,   df_j = T_j - f_j s.
+//
+// s is the gradient of log p(y_t | x_t, past). At the truth such scores are martingale differences whatever x
+// does, so their sums and products mean for rows in order what they mean for independent ones.
+//
+// A chain that begins takes the stationary distribution. After g steps of which only the last was seen A^g
+// takes the place of A, and the noise remembers rho^g.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "mixstream/modes/model.hpp"
+#include "mixstream/modes/variants/tangents.hpp"
+#include "mixstream/monomials/instruction_set.hpp"
+#include "mixstream/rows/row.hpp"
+
+namespace mixstream {
+
+/// Allocates at construction only; one thread at a time.
+class ModeFilter {
+ public:
+  /// Steps without a row after which a chain begins anew.
+  static constexpr unsigned longest_gap = 16;
+
+  /// Throws std::invalid_argument for a model without laws.
+  explicit ModeFilter(const ModeShape& shape, InstructionSet set = best_instruction_set());
+
+  const ModeShape& shape() const noexcept { return shape_; }
+  const ModeModel& anchor() const noexcept { return anchor_; }
+  const variants::TangentKernels& kernels() const noexcept { return kernels_; }
+  std::size_t stride() const noexcept { return stride_; }  ///< from one row of tangents or scores to the next
+
+  /// The model that scores are taken at. No throw, no allocation; k^5 products for a persistent chain.
+  void set_anchor(const ModeModel& model) noexcept;
+
+  /// Doubles that a chain carries: f, df, and the last row where the noise remembers it.
+  std::size_t chain_size() const noexcept { return k_ + k_ * stride_ + d_ + 1; }
+  std::span<const double> filtered(std::span<const double> chain) const noexcept { return chain.first(k_); }
+
+  /// Takes the chain over a row that comes `steps` steps after its last one; 0, or more than longest_gap: the
+  /// chain begins. Writes s (stride() numbers), adds to `used` how often each mode was left or kept (k
+  /// numbers), and returns log p(y | x, past). No throw, no allocation; about k^2 P products.
+  double advance(std::span<double> chain, const Row& row, unsigned steps, std::span<double> score,
+                 std::span<double> used) noexcept;
+
+ private:
+  /// What the noise keeps of the last row after so many steps: rho^g, and (1 - rho^2g) / (1 - rho^2) of the
+  /// variance anew; with derivatives by rho.
+  struct Memory {
+    double kept = 0.0;
+    double kept_slope = 0.0;
+    double fresh = 1.0;
+    double fresh_slope = 0.0;
+  };
+
+  Memory memory_after(unsigned steps) const noexcept;
+  const double* ways(const Row& row, unsigned steps) noexcept;
+  void open_gate(const Row& row) noexcept;
+  void raise_power(unsigned steps) noexcept;
+  void find_densities(const Row& row, std::span<const double> chain, const Memory& memory,
+                      bool pairs) noexcept;
+  double share_out(std::span<const double> chain, const double* ways, bool begins, bool pairs) noexcept;
+  void add_who(const Row& row, unsigned steps, bool begins) noexcept;
+  void add_densities(const Row& row, std::span<const double> chain, const Memory& memory, bool begins,
+                     bool pairs) noexcept;
+  void count_use(std::span<const double> chain, unsigned steps, std::span<double> used) noexcept;
+  std::span<double> combined(std::size_t j) noexcept {
+    return std::span(combined_).subspan(j * stride_, stride_);
+  }
+
+  ModeShape shape_;
+  std::size_t k_;
+  std::size_t d_;
+  std::size_t stride_;
+  variants::TangentKernels kernels_;
+  ModeModel anchor_;
+  std::vector<double> log_scales_;     // log s_h + the constant of the density
+  std::vector<double> precisions_;     // 1 / s_h
+  std::vector<double> start_tangent_;  // dpi / d who, persistent
+  double freedom_slope_ = 0.0;         // of the density's constant by nu
+  std::vector<double> power_;          // A^g
+  std::vector<double> power_tangent_;  // its derivative, cell by cell: (cell, i, j)
+  std::vector<double> spare_;
+  unsigned power_steps_ = 0;
+  std::vector<double> chances_;    // pi or the gate's weights, k rows alike
+  std::vector<double> residuals_;  // e_j now, then e_i before
+  std::vector<double> log_densities_;
+  std::vector<double> influences_;  // psi_ij / s_j: -dlog N / de
+  std::vector<double> spreads_;     // dlog N / dlog s_j^2
+  std::vector<double> tails_;       // dlog N / dlog nu
+  std::vector<double> shares_;      // q_ij
+  std::vector<double> relative_;    // r_ij
+  std::vector<double> moved_;       // r_ij A_ij
+  std::vector<double> filtered_;
+  std::vector<double> combined_;  // T
+};
+
+}  // namespace mixstream

@@ -1,0 +1,191 @@
+// The polish of rows in order: maximum likelihood of any model of this folder, in one pass.
+//
+// As in polish/polish.hpp every row adds its score s, taken at the anchor, and s s'; the estimate is
+// theta_a + H^-1 gradient, and the anchor moves there now and then. Here s is the filter's score given the
+// past (filter.hpp). Three things are new.
+//
+// Rare changes of mode. The score of log A_ij leads straight to the answer only once i -> j has been seen
+// often. A cell that was seen less is kept out of H and follows expected counts, C_ij = S_ij + A_ij n_i (S:
+// its sum of scores, n_i: how often the chain was in i): the step of EM, which cannot leave the simplex.
+//
+// Older rows in doubt. Scores of anchors far from the answer would mislead for ever: where the rows since the
+// last move contradict the older ones' sums beyond chance, the older ones fade.
+//
+// Batches. Sums of scores over 32 to 64 stretches of rows show how much they vary in truth: 1 for a right
+// model, more where rows depend on each other in a way that the model lacks.
+//
+// Everything here is in pilot coordinates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/modes/chains.hpp"
+#include "mixstream/modes/filter.hpp"
+#include "mixstream/modes/model.hpp"
+#include "mixstream/outcome.hpp"
+
+namespace mixstream {
+
+struct ModePolishSettings {
+  std::uint64_t first_move = 1000;   ///< rows before the anchor first moves; then twice as many each time,
+  std::uint64_t move_every = 12500;  ///< up to so many
+  std::size_t most_chains = 64;      ///< as in ChainSettings
+
+  friend bool operator==(const ModePolishSettings&, const ModePolishSettings&) = default;
+};
+
+/// Sums of a stretch of consecutive rows: their weight, their scores, and weight times anchor.
+struct ScoreBatch {
+  double weight = 0.0;
+  std::vector<double> score;
+  std::vector<double> anchor;
+
+  friend bool operator==(const ScoreBatch&, const ScoreBatch&) = default;
+};
+
+/// What scores have summed to: of all rows, or of those before the last move.
+struct ScoreSums {
+  std::vector<double> information;  ///< H, packed
+  std::vector<double> gradient;     ///< left at the anchor
+  std::vector<double> counts;       ///< expected transitions, k x k: persistent
+  double weight = 0.0;              ///< of the rows behind
+
+  friend bool operator==(const ScoreSums&, const ScoreSums&) = default;
+};
+
+/// All that a polish remembers, as plain numbers: restoring it continues bit for bit on the same processor.
+struct ModePolishState {
+  ModePolishSettings settings;
+  ModeShape shape;
+  std::vector<double> parameters;       ///< theta of the anchor
+  std::vector<double> known_variances;  ///< s2_h: NoiseModel::known
+  ScoreSums sums;
+  ScoreSums older;             ///< as of the last move
+  std::vector<double> free;    ///< 1: moved by scores; 0: a cell too rare for them
+  std::vector<double> visits;  ///< rows spent in each mode, expected
+  std::vector<ScoreBatch> batches;
+  double batch_weight = 64.0;  ///< of a full batch
+  std::vector<double> block;   ///< scores of rows not yet in the sums
+  std::vector<double> block_weights;
+  std::vector<double> block_use;  ///< modes left or kept in the block: k numbers
+  std::vector<double> chains;     ///< of every slot, see ModeFilter::chain_size
+  double growth = 1.0;            ///< sums are this many times too large: see forget
+  std::uint64_t rows = 0;
+  std::uint64_t rows_since_move = 0;
+  std::uint64_t moves = 0;
+  std::uint64_t refused_moves = 0;  ///< whose step was not finite
+  std::uint64_t fades = 0;          ///< times that older rows were doubted
+  double log_likelihood = 0.0;      ///< sum of log p(y | x, past), each at its anchor
+
+  friend bool operator==(const ModePolishState&, const ModePolishState&) = default;
+};
+
+/// What a full block of rows says at its anchor: for drift detection.
+struct ModeBlock {
+  double weight = 0.0;
+  std::span<const double> score;        ///< sum w s
+  std::span<const double> information;  ///< sum w^2 s s', packed; without rare cells
+  std::span<const double> use;          ///< modes left or kept
+};
+
+/// The estimate and how well it is known.
+struct ModeFit {
+  ModeModel model;
+  std::vector<double> parameters;
+  DenseMatrix covariance;      ///< of theta
+  DenseMatrix counts;          ///< expected transitions: persistent
+  std::vector<double> visits;  ///< rows spent in each mode
+  double dispersion = 1.0;     ///< variance of batch sums over what the scores promise: 1 for a right model
+  std::size_t batches = 0;     ///< behind it
+  double rows = 0.0;           ///< weight of all rows
+};
+
+/// Allocates at construction; absorb and forget never do. One thread at a time.
+class ModePolish {
+ public:
+  static constexpr std::size_t block_rows = 64;
+  static constexpr std::size_t most_batches = 64;
+
+  /// Begins at a model, knowing nothing. Throws std::invalid_argument when shapes disagree.
+  ModePolish(const ModeModel& start, const ModeShape& shape, const ModePolishSettings& settings = {});
+
+  ModePolish(const ModePolish& other);  ///< with the same room
+  ModePolish& operator=(const ModePolish& other) = default;
+  ModePolish(ModePolish&&) noexcept = default;
+  ModePolish& operator=(ModePolish&&) noexcept = default;
+  ~ModePolish() = default;
+
+  /// Continues from a stored state; refuses one whose parts do not fit together or are not finite.
+  static Outcome<ModePolish> restore(const ModePolishState& state);
+  const ModePolishState& state() const noexcept { return state_; }
+
+  /// Adds a row of the chain in this slot. True when it completed a block (then last_block() is new). No
+  /// throw, no allocation; the cost of ModeFilter::advance, once in 64 rows 64 P^2 / 2 products, once in
+  /// move_every rows P^3 / 3.
+  bool absorb(const Row& row, const ChainTable::Step& step) noexcept;
+  ModeBlock last_block() const noexcept;  ///< until the next block
+
+  /// Multiplies everything absorbed so far by keep, 0 < keep <= 1. No throw, no allocation.
+  void forget(double keep) noexcept;
+
+  /// Moves the anchor to the estimate. Called by absorb. No throw, no allocation.
+  void move_anchor() noexcept;
+
+  /// Adds another polish of the same shape, its laws matched to these; its chains are cut. Refuses others.
+  Verdict merge(const ModePolish& other);
+
+  const ModeShape& shape() const noexcept { return state_.shape; }
+  const ModeModel& anchor() const noexcept { return filter_.anchor(); }
+  const std::vector<double>& parameters() const noexcept { return state_.parameters; }
+  std::uint64_t rows() const noexcept { return state_.rows; }
+  double log_likelihood() const noexcept { return state_.log_likelihood; }
+  double log_likelihood_of_last_row() const noexcept { return last_log_density_; }
+  std::span<const double> modes_of(std::size_t slot) const noexcept {  ///< filtered probabilities of a chain
+    return {state_.chains.data() + slot * filter_.chain_size(), state_.shape.component_count};
+  }
+
+  ModeFit fit() const;  ///< of all rows so far. Allocates
+
+ private:
+  explicit ModePolish(ModePolishState state);
+
+  std::size_t size() const noexcept { return state_.parameters.size(); }
+  std::size_t k() const noexcept { return state_.shape.component_count; }
+  bool persists() const noexcept { return state_.shape.modes == Modes::persistent; }
+  void flush() noexcept;
+  void count_transitions() noexcept;
+  void add_to_batches() noexcept;
+  void join_batches() noexcept;
+  void rescale() noexcept;
+  void find_step() noexcept;
+  void rare_steps() noexcept;
+  bool doubt_older_rows() noexcept;
+  void take_step() noexcept;
+  void admit_cells() noexcept;
+  std::uint64_t rows_until_move() const noexcept;
+  DenseMatrix covariance() noexcept;
+  double dispersion() noexcept;
+
+  ModePolishState state_;
+  ModeFilter filter_;
+  ModeModel model_;
+  SymmetricSolver solver_;
+  std::vector<double> step_;
+  std::vector<double> moved_;
+  std::vector<double> product_;
+  std::vector<double> work_;  // packed
+  std::vector<double> block_score_;
+  std::vector<double> block_information_;
+  std::vector<double> scratch_;  // of the products
+  std::vector<double> block_use_;
+  std::vector<double> row_use_;
+  double block_weight_ = 0.0;
+  double last_log_density_ = 0.0;
+};
+
+}  // namespace mixstream

@@ -1,0 +1,146 @@
+#include "mixstream/modes/start.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/yield_point.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::size_t rows_between_yields = 256;
+constexpr double sure = 0.9;          // probability at which a row counts for its mode
+constexpr std::size_t stretch = 3;    // rows in a row that make one; fewer may be chance
+constexpr double enough_gain = 0.01;  // nats
+
+/// Calls visit(row, slot, steps) for every held row, in order.
+template <typename Visit>
+void for_each_row(const HeldRows& held, Visit visit) {
+  std::vector<bool> seen(held.slots + 1);
+  for (std::size_t i = 0; i < held.runs->size(); ++i) {
+    if (i % rows_between_yields == 0) yield_point();
+    const RunRow run = held.runs->row(i, seen);
+    visit(run.row, run.slot, run.steps);
+  }
+  for (std::size_t i = 0; held.sample != nullptr && i < held.sample->size(); ++i) {
+    if (i % rows_between_yields == 0) yield_point();
+    visit(held.sample->row(i), held.slots, 0U);
+  }
+}
+
+/// All held rows at one anchor.
+ModePolish pass(const ModeModel& model, const ModeShape& shape, const HeldRows& held) {
+  ModePolishSettings settings;
+  settings.first_move = settings.move_every = ~std::uint64_t{0} >> 1;  // the anchor stays
+  settings.most_chains = held.slots + 1;
+  ModePolish polish(model, shape, settings);
+  for_each_row(held, [&](const Row& row, std::size_t slot, unsigned steps) {
+    polish.absorb(row, {slot, steps});
+  });
+  return polish;
+}
+
+ModeModel halfway(const ModeModel& one, const ModeModel& two, const ModeShape& shape) {
+  std::vector<double> theta = to_parameters(one, shape);
+  const std::vector<double> other = to_parameters(two, shape);
+  for (std::size_t q = 0; q < theta.size(); ++q) theta[q] = 0.5 * (theta[q] + other[q]);
+  ModeModel model = one;
+  from_parameters(theta, shape, model);
+  return model;
+}
+
+}  // namespace
+
+ModeModel sticky_start(const Mixture& mixture, const ModeShape& shape, const HeldRows& held) {
+  if (shape.modes != Modes::persistent) return model_from(mixture, shape);
+  constexpr std::size_t grid = 15;
+  const std::size_t k = mixture.component_count();
+  std::vector<double> filtered((held.slots + 1) * grid * k);
+  std::vector<double> total(grid);
+  std::vector<double> relative(k);
+  const auto follow = [&](const Row& row, std::size_t slot, unsigned steps) {
+    responsibilities(mixture, row, relative);
+    for (std::size_t h = 0; h < k; ++h) relative[h] /= std::max(mixture.weights[h], 1e-12);  // ~ N_h
+    for (std::size_t g = 0; g < grid; ++g) {
+      double* f = filtered.data() + (slot * grid + g) * k;
+      const double stay =
+          steps == 0 ? 0.0 : std::pow(1.0 - std::exp2(-static_cast<double>(g)), static_cast<double>(steps));
+      double sum = 0.0;
+      for (std::size_t h = 0; h < k; ++h)
+        sum += f[h] = (stay * f[h] + (1.0 - stay) * mixture.weights[h]) * relative[h];
+      for (std::size_t h = 0; h < k; ++h) f[h] /= std::max(sum, 1e-300);
+      total[g] += std::log(std::max(sum, 1e-300));
+    }
+  };
+  for_each_row({held.runs, nullptr, held.slots}, follow);
+  const auto best = static_cast<double>(std::ranges::max_element(total) - total.begin());
+  return model_from(mixture, shape, 0.999 * (1.0 - std::exp2(-best)));
+}
+
+SettledModel settle(const ModeModel& start, const ModeShape& shape, const HeldRows& held, int steps) {
+  ModePolish best = pass(start, shape, held);
+  ModePolish moved = best;
+  moved.move_anchor();
+  for (int step = 0; step < steps; ++step) {
+    ModePolish trial = pass(moved.anchor(), shape, held);
+    const double gain = trial.log_likelihood() - best.log_likelihood();
+    if (!(gain > -1e-3)) {  // too far: half of the way
+      const ModeModel middle = halfway(best.anchor(), moved.anchor(), shape);
+      moved = ModePolish(middle, shape, {});
+      continue;
+    }
+    best = std::move(trial);
+    if (gain < enough_gain) break;
+    moved = best;
+    moved.move_anchor();
+  }
+  return {best.anchor(), best.log_likelihood()};
+}
+
+SettledModel settle(const Mixture& laws, const ModeShape& shape, const HeldRows& held) {
+  ModeModel start = sticky_start(laws, shape, held);
+  SettledModel result = settle(start, shape, held);
+  if (!shape.noise_shape.memory) return result;
+  start.memory = 0.6;
+  for (double& variance : start.laws.noise_variances) variance *= 1.0 - 0.36;
+  if (shape.noise == NoiseModel::known) start.laws.noise_variances = laws.noise_variances;
+  SettledModel other = settle(start, shape, held);
+  return other.log_likelihood > result.log_likelihood ? other : result;
+}
+
+ModePolish polish_of_runs(const ModeModel& model, const ModeShape& shape, const HeldRows& held,
+                          const ModePolishSettings& settings) {
+  ModePolish polish(model, shape, settings);
+  for_each_row({held.runs, nullptr, held.slots}, [&](const Row& row, std::size_t slot, unsigned steps) {
+    polish.absorb(row, {slot, steps});
+  });
+  polish.move_anchor();
+  return polish;
+}
+
+std::vector<std::size_t> stretches(const ModeModel& model, const ModeShape& shape, const HeldRows& held) {
+  ModePolishSettings settings;
+  settings.first_move = settings.move_every = ~std::uint64_t{0} >> 1;
+  settings.most_chains = held.slots + 1;
+  ModePolish polish(model, shape, settings);
+  const std::size_t k = shape.component_count;
+  std::vector<std::size_t> counts(k);
+  std::vector<std::size_t> current(held.slots + 1, k);  // mode of the chain's open stretch
+  std::vector<std::size_t> candidate(held.slots + 1, k);
+  std::vector<std::size_t> length(held.slots + 1);
+  for_each_row({held.runs, nullptr, held.slots}, [&](const Row& row, std::size_t slot, unsigned steps) {
+    polish.absorb(row, {slot, steps});
+    const auto modes = polish.modes_of(slot);
+    const auto likeliest = static_cast<std::size_t>(std::ranges::max_element(modes) - modes.begin());
+    if (modes[likeliest] < sure) return;
+    length[slot] = likeliest == candidate[slot] ? length[slot] + 1 : 1;
+    candidate[slot] = likeliest;
+    if (likeliest == current[slot] || length[slot] < stretch) return;
+    current[slot] = likeliest;
+    ++counts[likeliest];
+  });
+  return counts;
+}
+
+}  // namespace mixstream

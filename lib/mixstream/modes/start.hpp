@@ -1,0 +1,49 @@
+// Where a polish of rows in order begins: from laws alone to a model that the rows held agree with.
+//
+// Laws come from the moments and from EM on the sample, which are right under any stationary order. What they
+// do not know is the order itself: how long modes last and what the noise remembers. That is tried on a grid,
+// judged by the exact likelihood of the runs, and settled by scoring on runs and sample together.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "mixstream/modes/mode_polish.hpp"
+#include "mixstream/modes/runs.hpp"
+#include "mixstream/rows/row_table.hpp"
+
+namespace mixstream {
+
+/// The rows held, in pilot coordinates: runs of consecutive rows, and single rows of the whole stream.
+struct HeldRows {
+  const Runs* runs = nullptr;
+  const RowTable* sample = nullptr;  ///< left out while the runs are the stream
+  std::size_t slots = 1;             ///< chains among the runs
+};
+
+struct SettledModel {
+  ModeModel model;
+  double log_likelihood = 0.0;  ///< of the held rows: runs in order, sample row by row
+};
+
+/// The model that says what the mixture says, with the stay that makes the runs likeliest among dwells of 1,
+/// 2, 4 .. 16,384 rows. Allocates; 15 k products a row.
+ModeModel sticky_start(const Mixture& mixture, const ModeShape& shape, const HeldRows& held);
+
+/// Scoring from the start, steps halved where the likelihood falls, until it rises by less than 0.01.
+/// Allocates; at most `steps` passes over the held rows.
+SettledModel settle(const ModeModel& start, const ModeShape& shape, const HeldRows& held, int steps = 25);
+
+/// The same from laws: sticky_start, and with memory from noise that forgets and noise that keeps 0.6; the
+/// likelier.
+SettledModel settle(const Mixture& laws, const ModeShape& shape, const HeldRows& held);
+
+/// A polish at the model that knows the runs. Allocates.
+ModePolish polish_of_runs(const ModeModel& model, const ModeShape& shape, const HeldRows& held,
+                          const ModePolishSettings& settings);
+
+/// How many stretches of rows each mode has had in the runs, by the filter; a blip is none. Allocates.
+std::vector<std::size_t> stretches(const ModeModel& model, const ModeShape& shape, const HeldRows& held);
+
+}  // namespace mixstream
