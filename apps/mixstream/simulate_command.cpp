@@ -19,7 +19,34 @@
 namespace mixstream {
 namespace {
 
-nlohmann::ordered_json truth_json(const Mixture& truth, const FeatureMap& map) {
+/// Numbers by rows, as a list of lists.
+nlohmann::ordered_json rows_json(std::vector<double> numbers, std::size_t rows) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  const std::size_t width = numbers.size() / rows;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(i * width);
+    json.push_back(std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(width)));
+  }
+  return json;
+}
+
+/// What rows in order add to the truth: only what was asked for.
+void add_order(nlohmann::ordered_json& json, const Simulation& simulation,
+               const SimulationSettings& settings) {
+  const std::size_t k = simulation.truth().component_count();
+  if (settings.stay) json["transitions"] = rows_json(simulation.transitions(), k);
+  if (settings.noise_memory != 0.0) json["noise_memory"] = settings.noise_memory;
+  if (settings.tails > 0.0) json["degrees_of_freedom"] = settings.tails;
+  if (settings.gate) {
+    std::vector<double> gamma = simulation.gate_coefficients();
+    gamma.resize(k * settings.gate->feature_count());  // the last law's are zero
+    json["gate"] = {{"features", settings.gate->names()}, {"coefficients", rows_json(std::move(gamma), k)}};
+  }
+}
+
+nlohmann::ordered_json truth_json(const Simulation& simulation, const SimulationSettings& settings) {
+  const Mixture& truth = simulation.truth();
+  const FeatureMap& map = settings.map;
   nlohmann::ordered_json json;
   json["schema"] = 1;
   json["k"] = truth.component_count();
@@ -32,25 +59,30 @@ nlohmann::ordered_json truth_json(const Mixture& truth, const FeatureMap& map) {
          {"coefficients", std::vector<double>(truth.law(h).begin(), truth.law(h).end())},
          {"noise_variance", truth.noise_variances[h]}});
   }
+  add_order(json, simulation, settings);
   return json;
 }
 
 /// Collects rows and writes them in large pieces. False when stdout takes no more.
 class RowWriter {
  public:
-  RowWriter(const std::string& format, const std::vector<std::string>& columns)
-      : format_(format), columns_(columns) {
+  RowWriter(const std::string& format, const std::vector<std::string>& columns, bool with_sensor)
+      : format_(format), columns_(columns), with_sensor_(with_sensor) {
     if (format_ != "csv") return;
+    if (with_sensor_) text_ += "sensor,";
     for (const std::string& column : columns_) text_ += csv_field(column, ',') + ",";
     text_ += "y\n";
   }
 
-  bool write(std::span<const double> columns, double response) {
+  bool write(std::span<const double> columns, const Row& row) {
+    const double response = row.response;
     if (format_ == "csv") {
+      if (with_sensor_) fmt::format_to(std::back_inserter(text_), "{},", row.sensor);
       for (const double value : columns) fmt::format_to(std::back_inserter(text_), "{},", value);
       fmt::format_to(std::back_inserter(text_), "{}\n", response);
     } else if (format_ == "ndjson") {
       text_ += '{';
+      if (with_sensor_) fmt::format_to(std::back_inserter(text_), "\"sensor\":{},", row.sensor);
       for (std::size_t i = 0; i < columns.size(); ++i) {
         const std::string key = nlohmann::json(columns_[i]).dump();
         fmt::format_to(std::back_inserter(text_), "{}:{},", key, columns[i]);
@@ -80,6 +112,7 @@ class RowWriter {
   FitOutput output_{OutputFormat::json, false};
   std::string format_;
   std::vector<std::string> columns_;
+  bool with_sensor_;
   std::string text_;
 };
 
@@ -108,6 +141,7 @@ void SimulateCommand::add_to(CLI::App& command) {
   command.add_flag("--cut", cut, "Leave [-.5,-.25] and [.25,.5] out, as the paper's misspecified data do");
   command.add_option("--change-at", change_at, "Draw new laws at this row: a regime change")
       ->transform(whole_number());
+  add_order_to(command);
   command.footer(
       "Examples:\n"
       "  mixstream simulate -k 3 -n 5e5 -x 1,t,t^4,t^7 --noise 0.1 --seed 7 --truth truth.json > rows.csv\n"
@@ -117,7 +151,76 @@ void SimulateCommand::add_to(CLI::App& command) {
       "  mixstream simulate -k 2 -x 1,u,v -n 1e6 --change-at 5e5 | mixstream fit -k 2 --half-life 5e4 "
       "--every "
       "1e5\n"
-      "      new laws half-way");
+      "      new laws half-way\n"
+      "  mixstream simulate -k 3 -x 1,flow --stay 0.99 --wander 0.99 --noise-memory 0.7 --sensors 4\n"
+      "      four pumps that stay in a mode for 100 rows, a load that wanders, noise that remembers\n"
+      "  mixstream simulate -k 2 -x 1,t --gate 1,t --gate-coefficients 0,-8\n"
+      "      the first law below t = 0, the second above");
+}
+
+void SimulateCommand::add_order_to(CLI::App& command) {
+  command.add_option("--stay", stay, "Laws last: this share of rows keep the law of the row before");
+  command.add_option("--wander", wander,
+                     "Columns wander: AR(1) with this coefficient, the same values as without");
+  command.add_option("--noise-memory", noise_memory,
+                     "Noise remembers: AR(1) with this coefficient, the same variance");
+  command.add_option("--tails", tails,
+                     "Noise has tails: Student t with so many degrees of freedom, the same variance");
+  command.add_option("--gate", gate,
+                     "Columns choose the law: weights are softmax(gamma_h . w), w such as 1,t");
+  command
+      .add_option("--gate-coefficients", gate_coefficients,
+                  "gamma of all laws but the last, one after the other; default: drawn from N(0, 9)")
+      ->delimiter(',');
+  command.add_option("--round", round_to, "Round y to multiples of this");
+  command.add_option("--sensors", sensors, "So many sources, in turn a row each, in a column 'sensor'")
+      ->transform(whole_number());
+}
+
+Verdict SimulateCommand::read_order(SimulationSettings& settings) const {
+  const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
+  const std::vector<double> weights_of =
+      settings.weights.empty() ? std::vector<double>(components, 1.0 / static_cast<double>(components))
+                               : settings.weights;
+  const double chance = stay_by_chance(weights_of);
+  if (stay && !gate.empty())
+    return refuse("--stay and --gate both say who chooses the law: give one of them");
+  if (stay && !(*stay >= chance - 1e-6 && *stay <= 1.0))
+    return refuse(fmt::format("--stay is between {:.6g}, where every row draws its law anew, and 1", chance));
+  if (!(std::abs(wander) < 1.0)) return refuse("--wander is between -1 and 1");
+  if (!(std::abs(noise_memory) < 1.0)) return refuse("--noise-memory is between -1 and 1");
+  if (tails && !(*tails > 2.0 && std::isfinite(*tails)))
+    return refuse("--tails is above 2, where the noise has a variance");
+  if (!(round_to >= 0.0 && std::isfinite(round_to))) return refuse("--round takes a positive number");
+  if (sensors < 1 || sensors > 1000000) return refuse("--sensors is between 1 and 1000000");
+  if (sensors > 1 && format == "f64")
+    return refuse("--sensors needs a column with a name: --format csv or ndjson");
+  const std::vector<std::string>& columns = settings.map.columns();
+  if (sensors > 1 && std::ranges::find(columns, "sensor") != columns.end())
+    return refuse("sensor is the name of the source: call the column in -x something else");
+  if (stay) settings.stay = std::max(*stay, chance);
+  settings.wander = wander;
+  settings.noise_memory = noise_memory;
+  settings.tails = tails.value_or(0.0);
+  settings.round_to = round_to;
+  settings.sensors = sensors;
+  return read_gate(settings);
+}
+
+Verdict SimulateCommand::read_gate(SimulationSettings& settings) const {
+  const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
+  if (gate.empty() && !gate_coefficients.empty()) return refuse("--gate-coefficients needs --gate");
+  if (gate.empty()) return std::monostate{};
+  if (!weights.empty()) return refuse("--gate makes the weights: leave --weights out");
+  Outcome<FeatureMap> map = FeatureMap::parse(gate, settings.map.columns());
+  if (!map) return map.refusal();
+  const std::size_t needed = (components - 1) * map.value().feature_count();
+  if (!gate_coefficients.empty() && gate_coefficients.size() != needed)
+    return refuse(fmt::format("{} laws and {} gate features need {} gate coefficients", components,
+                              map.value().feature_count(), needed));
+  settings.gate = std::move(map).value();
+  settings.gate_coefficients = gate_coefficients;
+  return std::monostate{};
 }
 
 Outcome<SimulationSettings> SimulateCommand::settings() const {
@@ -148,6 +251,7 @@ Outcome<SimulationSettings> SimulateCommand::settings() const {
   if (!coefficients.empty()) settings.coefficients = coefficients;
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (const double weight : weights) settings.weights.push_back(weight / total);
+  if (const Verdict verdict = read_order(settings); !verdict) return verdict.refusal();
   return settings;
 }
 
@@ -158,11 +262,11 @@ int SimulateCommand::run() const {
   watch_signals();
   Simulation simulation(simulated);
   if (!truth.empty()) {
-    const std::string json = truth_json(simulation.truth(), simulated.map).dump() + "\n";
+    const std::string json = truth_json(simulation, simulated).dump() + "\n";
     if (const Verdict verdict = write_file(truth, std::as_bytes(std::span(json))); !verdict)
       return fail_with(exit_data, verdict.refusal().text);
   }
-  RowWriter writer(format, simulated.map.columns());
+  RowWriter writer(format, simulated.map.columns(), sensors > 1);
   for (std::uint64_t i = 0; i < rows && end_requested() == 0; ++i) {
     if (change_at > 0 && i == change_at) {
       simulated.seed = seed + 1;
@@ -170,7 +274,7 @@ int SimulateCommand::run() const {
       simulation.set_truth(Simulation(simulated).truth());
     }
     const Row row = simulation.next();
-    if (!writer.write(simulation.columns(), row.response)) return writer.closed() ? exit_fitted : exit_data;
+    if (!writer.write(simulation.columns(), row)) return writer.closed() ? exit_fitted : exit_data;
   }
   if (!writer.flush() && !writer.closed()) return exit_data;
   return exit_code_of_signal();

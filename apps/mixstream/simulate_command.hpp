@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +28,23 @@ struct SimulateCommand {
   bool normal = false;
   bool cut = false;
   std::uint64_t change_at = 0;
+  std::optional<double> stay;
+  double wander = 0.0;
+  double noise_memory = 0.0;
+  std::optional<double> tails;
+  std::string gate;
+  std::vector<double> gate_coefficients;
+  double round_to = 0.0;
+  std::uint64_t sensors = 1;
 
   void add_to(CLI::App& command);
   int run() const;
 
  private:
+  void add_order_to(CLI::App& command);
   Outcome<SimulationSettings> settings() const;
+  Verdict read_order(SimulationSettings& settings) const;
+  Verdict read_gate(SimulationSettings& settings) const;
 };
 
 }  // namespace mixstream
