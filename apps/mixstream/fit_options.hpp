@@ -61,11 +61,19 @@ struct InputOptions {
   std::string format = "auto";
   std::string delimiter;
   bool no_header = false;
+  std::uint64_t header_line = 0;
+  std::string comment;
+  std::string decimal;
+  std::string thousands;
+  std::string missing_words;
   std::size_t width = 0;
   std::size_t max_line = 1 << 20;
 
   void add_to(CLI::App& command);
   Outcome<InputSettings> settings() const;
+
+ private:
+  Outcome<NumberRules> number_rules() const;
 };
 
 /// "50000" rows or "90s", "10m", "2h", "1d": a number and whether it is in seconds.
