@@ -50,7 +50,7 @@ void SolveOptions::add_to(CLI::App& command) {
       .add_option(
           "--lambda", lambda,
           "--method paper: given (default, by --lambda2 and --lambda3), or theory (what Theorem 1 asks,\n"
-          "with a first fit plugged in)")
+          "with the laws of the default method plugged in)")
       ->check(CLI::IsMember({"given", "theory"}))
       ->group(solving);
   command

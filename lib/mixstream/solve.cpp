@@ -169,14 +169,23 @@ class Solver {
     report().words = refusal.text;
   }
 
+  /// The default method's laws, for what theory asks of the penalties.
+  std::optional<Mixture> plugged_in() const {
+    SolveSettings standard = settings_;
+    standard.method = FitMethod::standard;
+    return Solver(state_, standard, last_, nullptr, SolveDetail::fit).run().mixture;
+  }
+
   Outcome<SpectralFit> paper_fit() {
     const auto k = static_cast<int>(settings_.component_count);
+    SpectralSettings spectral = spectral_settings();
+    if (spectral.penalty == PaperPenalty::theory) spectral.plugged_in = plugged_in();
     if (state_.settings().memory.kind != Memory::Kind::three_parts)
-      return paper_estimate(tensor_, k, spectral_settings(), workspace_);
+      return paper_estimate(tensor_, k, spectral, workspace_);
     const MomentTensor first = state_.part_moments(0);
     const MomentTensor second = state_.part_moments(1);
     const MomentTensor third = state_.part_moments(2);
-    return paper_estimate({first, second, third}, k, spectral_settings(), workspace_);
+    return paper_estimate({first, second, third}, k, spectral, workspace_);
   }
 
   void follow_paper() {

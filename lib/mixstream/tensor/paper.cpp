@@ -267,11 +267,14 @@ double PaperEstimate::theory_penalty(const MomentTensor& part, const Mixture& pl
 Outcome<SpectralFit> PaperEstimate::run(const SpectralFit* warm) {
   const Penalties given{settings_.second_penalty / std::sqrt(second_part_.effective_rows),
                         settings_.third_penalty / std::sqrt(third_part_.effective_rows)};
+  const auto by_theory = [this](const Mixture& plugged) {
+    return Penalties{theory_penalty(second_part_, plugged, 2), theory_penalty(third_part_, plugged, 3)};
+  };
+  const bool theory = settings_.penalty == PaperPenalty::theory;
+  if (theory && settings_.plugged_in) return run_with(by_theory(*settings_.plugged_in), warm);
   Outcome<SpectralFit> first = run_with(given, warm);
-  if (!first || settings_.penalty == PaperPenalty::given) return first;
-  const Mixture& plugged = first.value().mixture;
-  return run_with({theory_penalty(second_part_, plugged, 2), theory_penalty(third_part_, plugged, 3)},
-                  &first.value());
+  if (!first || !theory) return first;
+  return run_with(by_theory(first.value().mixture), &first.value());
 }
 
 Outcome<SpectralFit> PaperEstimate::run_with(const Penalties& penalties, const SpectralFit* warm) {
