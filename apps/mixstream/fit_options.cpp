@@ -25,8 +25,7 @@ void SolveOptions::add_to(CLI::App& command) {
           "Number of laws: 1 to 32, or auto (chosen by the sample's BIC); default: 2, or that of the state")
       ->group(solving);
   command
-      .add_option("--method", method,
-                  "default (moments, refinement, polish), paper (Spectral Experts as published) or em")
+      .add_option("--method", method, "default (moments, refinement, polish), paper (Spectral Experts) or em")
       ->check(CLI::IsMember({"default", "paper", "em"}))
       ->group(solving);
   command
@@ -60,6 +59,20 @@ void SolveOptions::add_to(CLI::App& command) {
       ->group(solving);
   command.add_option("--lambda3", lambda3, "c of lambda_3 = c/sqrt(n) for --method paper; default: 1e-3")
       ->check(number_from(0.0, true))
+      ->group(solving);
+  command
+      .add_option(
+          "--lambda", lambda,
+          "--method paper: given (default, by --lambda2 and --lambda3), or theory (what Theorem 1 asks,\n"
+          "with the laws of the default method plugged in)")
+      ->check(CLI::IsMember({"given", "theory"}))
+      ->group(solving);
+  command
+      .add_option(
+          "--objective", objective,
+          "--method paper: printed (default, the squared loss of the paper's text), or published (the\n"
+          "unsquared loss and M2 >= 0 of its authors' programs, which made its tables)")
+      ->check(CLI::IsMember({"printed", "published"}))
       ->group(solving);
   command
       .add_flag("--allow-singular", allow_singular,
@@ -130,6 +143,9 @@ Outcome<SolveSettings> SolveOptions::settings(const SolveSettings& base) const {
   solve.noise_third = noise_third.value_or(base.noise_third);
   solve.second_penalty = lambda2.value_or(base.second_penalty);
   solve.third_penalty = lambda3.value_or(base.third_penalty);
+  if (objective)
+    solve.objective = *objective == "published" ? PaperObjective::published : PaperObjective::printed;
+  if (lambda) solve.penalty = *lambda == "theory" ? PaperPenalty::theory : PaperPenalty::given;
   solve.allow_singular = allow_singular || base.allow_singular;
   for (const PolishKind kind : {PolishKind::off, PolishKind::scoring, PolishKind::stepwise_em}) {
     if (polish == name_of(kind)) solve.polish = kind;

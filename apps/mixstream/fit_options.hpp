@@ -27,6 +27,8 @@ struct SolveOptions {
   std::optional<double> noise_third;
   std::optional<double> lambda2;
   std::optional<double> lambda3;
+  std::optional<std::string> objective;
+  std::optional<std::string> lambda;
   bool allow_singular = false;
   std::optional<std::string> polish;
   std::optional<std::string> guard;
