@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -34,8 +35,21 @@ void SolveOptions::add_to(CLI::App& command) {
                   "stepwise-em, or off (faster; the fit is what the moments say)")
       ->check(CLI::IsMember({"scoring", "stepwise-em", "off"}))
       ->group(solving);
-  command.add_option("--noise", noise, "Noise variance: shared by all laws (default), or per-component")
-      ->check(CLI::IsMember({"shared", "per-component"}))
+  command
+      .add_option("--modes", modes,
+                  "Who chooses the law of a row: independent (default; chance, anew for each row),\n"
+                  "persistent (a law holds for a while: rows in order) or gated (the features choose)")
+      ->check(CLI::IsMember({"independent", "persistent", "gated"}))
+      ->group(solving);
+  command
+      .add_option("--gate", gate,
+                  "Features that choose the law with --modes gated, such as 1,temperature;\n"
+                  "default: all features of -x")
+      ->group(solving);
+  command
+      .add_option("--noise", noise,
+                  "What the noise is like, a list: shared (default) or per-law variance; tails (Student t);\n"
+                  "memory (a part of the noise of the row before stays). Such as per-law,tails")
       ->group(solving);
   command.add_option("--noise-variance", noise_variance, "The noise variance, where it is known")
       ->check(number_from(0.0, false))
@@ -75,8 +89,22 @@ Verdict SolveOptions::read_components(SolveSettings& solve) const {
 
 Verdict SolveOptions::read_noise(SolveSettings& solve) const {
   if (noise) {
-    solve.noise = *noise == "shared" ? NoiseModel::shared : NoiseModel::per_component;
+    solve.noise = NoiseModel::shared;
+    solve.noise_shape = {};
     solve.noise_variance.reset();
+    for (std::size_t at = 0; at <= noise->size();) {
+      const std::size_t end = std::min(noise->find(',', at), noise->size());
+      const std::string word = noise->substr(at, end - at);
+      at = end + 1;
+      if (word == "per-law" || word == "per-component")
+        solve.noise = NoiseModel::per_component;
+      else if (word == "tails")
+        solve.noise_shape.tails = true;
+      else if (word == "memory")
+        solve.noise_shape.memory = true;
+      else if (word != "shared")
+        return refuse("--noise takes a list of shared, per-law, tails and memory; not '" + word + "'");
+    }
   }
   if (!noise_variance) return std::monostate{};
   if (solve.noise == NoiseModel::per_component)
@@ -94,6 +122,11 @@ Outcome<SolveSettings> SolveOptions::settings(const SolveSettings& base) const {
   if (const Verdict verdict = read_components(solve); !verdict) return verdict.refusal();
   if (const Verdict verdict = read_noise(solve); !verdict) return verdict.refusal();
   if (method) solve.method = methods.at(*method);
+  for (const Modes kind : {Modes::independent, Modes::persistent, Modes::gated}) {
+    if (modes == name_of(kind)) solve.modes = kind;
+  }
+  if (solve.modes != Modes::gated) solve.gate.clear();
+  if (gate && solve.modes != Modes::gated) return refuse("--gate goes with --modes gated");
   solve.noise_third = noise_third.value_or(base.noise_third);
   solve.second_penalty = lambda2.value_or(base.second_penalty);
   solve.third_penalty = lambda3.value_or(base.third_penalty);
@@ -104,6 +137,21 @@ Outcome<SolveSettings> SolveOptions::settings(const SolveSettings& base) const {
   if (guard) solve.guard = *guard == "auto";
   solve.seed = seed.value_or(base.seed);
   return solve;
+}
+
+Verdict SolveOptions::resolve_gate(const std::vector<std::string>& features, SolveSettings& solve) const {
+  if (!gate) return std::monostate{};
+  solve.gate.clear();
+  for (std::size_t at = 0; at <= gate->size();) {
+    const std::size_t end = std::min(gate->find(',', at), gate->size());
+    const std::string word = gate->substr(at, end - at);
+    at = end + 1;
+    const auto found = std::ranges::find(features, word);
+    if (found == features.end())
+      return refuse(fmt::format("--gate: '{}' is no feature of -x; add it there, too", word));
+    solve.gate.push_back(static_cast<std::size_t>(found - features.begin()));
+  }
+  return std::monostate{};
 }
 
 void OutputOptions::add_to(CLI::App& command) {

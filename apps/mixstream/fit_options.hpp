@@ -21,6 +21,8 @@ struct SolveOptions {
   std::optional<std::string> components;
   std::optional<std::string> method;
   std::optional<std::string> noise;
+  std::optional<std::string> modes;
+  std::optional<std::string> gate;  ///< feature names, resolved by resolve_gate once the map is known
   std::optional<double> noise_variance;
   std::optional<double> noise_third;
   std::optional<double> lambda2;
@@ -33,6 +35,8 @@ struct SolveOptions {
   void add_to(CLI::App& command);
   /// The library's settings, or what is wrong with the words. `base`: a saved state's, or the defaults.
   Outcome<SolveSettings> settings(const SolveSettings& base = {}) const;
+  /// Turns --gate's names into features of the map. Refuses a name that is none, with what to do.
+  Verdict resolve_gate(const std::vector<std::string>& features, SolveSettings& solve) const;
 
  private:
   Verdict read_components(SolveSettings& solve) const;

@@ -184,6 +184,8 @@ Outcome<std::unique_ptr<RowReader>> FitRun::select(Input input) const {
 bool FitRun::can_be_split() {
   file_end_ = 0;
   if (command_.threads == 1) return false;
+  if (!shape_of(settings_.solve, settings_.state.layout).is_plain())
+    return false;  // rows in order: one reader
   const Outcome<std::optional<ByteRange>> extent = splittable_extent(path_);
   if (!extent) return false;  // the reader will say why
   if (!extent.value() && !command_.output.quiet)
@@ -208,6 +210,8 @@ bool FitRun::begin(const std::vector<std::string>& columns) {
   settings_.state.layout = {static_cast<int>(map.value().feature_count()), map.value().constant_feature()};
   settings_.state.feature_map = map.value().text();
   settings_.state.response = response;
+  if (const Verdict gate = command_.solve.resolve_gate(map.value().names(), settings_.solve); !gate)
+    return fail(exit_usage, gate.refusal().text);
   if (const Outcome<Estimator> sound = Estimator::create(settings_); !sound)
     return fail(exit_usage, sound.refusal().text);
   start_session(FeatureMap::parse(map.value().text()).value(), response);  // over the columns in use

@@ -47,6 +47,12 @@ Estimator::Estimator(const EstimatorSettings& settings, MomentState state)
   settings_.polish.polish.pane_count =
       memory.kind == Memory::Kind::window_rows ? static_cast<std::size_t>(memory.panes) : 1;
   settings_.polish.kind = settings_.solve.polish;
+  settings_.polish.modes.reset();
+  if (ModeShape shape = shape_of(settings_.solve, settings_.state.layout); polishes() && !shape.is_plain()) {
+    settings_.polish.modes.emplace();
+    settings_.polish.modes->shape = std::move(shape);
+    settings_.polish.modes->chains = settings_.chains;
+  }
   if (polishes()) polish_.emplace(settings_.polish);
   reserve_events();
 }
@@ -73,6 +79,14 @@ Verdict check(const SolveSettings& solve, const StateSettings& state) {
     return Refusal{Reason::bad_settings,
                    "stepwise EM cannot forget by a half-life or window: polish by scoring instead"};
   }
+  const bool plain = shape_of(solve, state.layout).is_plain();
+  if (!plain && state.memory.kind == Memory::Kind::window_rows) {
+    return Refusal{Reason::bad_settings,
+                   "modes, tails and memory do not go with a window: forget by a half-life instead"};
+  }
+  if (solve.modes == Modes::gated && !state.layout.has_constant()) {
+    return Refusal{Reason::bad_settings, "gated modes need a constant among the features: add 1 to them"};
+  }
   return std::monostate{};
 }
 
@@ -88,7 +102,10 @@ RowVerdict Estimator::absorb_and_polish(const Row& row) noexcept {
   const std::size_t pane = state_.active_pane();
   const double clock = state_.forgetting().clock().latest;
   const RowVerdict verdict = state_.absorb(row);
-  if (verdict != RowVerdict::accepted) return verdict;
+  if (verdict != RowVerdict::accepted) {
+    polish_->skip(row.sensor);
+    return verdict;
+  }
   if (state_.active_pane() != pane) polish_->turn_pane();
   if (state_.settings().memory.forgets()) fade_polish(clock);
   polish(row);
@@ -124,7 +141,8 @@ std::span<const double> Estimator::last_features() noexcept {
 
 /// Hands the row to the polish, in pilot coordinates.
 void Estimator::polish(const Row& row) noexcept {
-  const Row moved{last_features(), state_.last_variables().back(), present_weight(row), row.time};
+  if (!state_.pilot_is_fixed()) return;
+  const Row moved{last_features(), state_.last_variables().back(), present_weight(row), row.time, row.sensor};
   std::optional<DriftEvent> event = polish_->absorb(moved, state_.last_bin());
   if (!event) return;
   event->row = state_.row_count();
@@ -166,7 +184,9 @@ Report Estimator::scheduled_fit(SolveDetail detail) {
   if (trusted) last_fit_ = solution.mixture;
   watch_moments(solution);
   if (polish_ && polish_->should_check(rows)) {
-    if (solution.refined)
+    if (polish_->modes() != nullptr)
+      polish_->reconcile(solution.laws, solution.sample, rows);
+    else if (solution.refined)
       polish_->reconcile(*solution.refined, solution.sample, rows, solution.bins);
     else
       polish_->skip_check(rows);
@@ -224,7 +244,7 @@ std::vector<DriftEvent> Estimator::drift() const {
 
 ScheduledFit Estimator::fit_apart() {
   const bool checks = polish_ && polish_->should_check(state_.row_count());
-  const bool had_polish = polish_ && polish_->polish() != nullptr;
+  const bool had_polish = polish_ && polish_->begun();
   const std::uint64_t resets = polish_ ? polish_->resets() : 0;
   ScheduledFit result;
   result.report = scheduled_fit();
@@ -232,7 +252,7 @@ ScheduledFit Estimator::fit_apart() {
   if (result.report.status == FitStatus::ok) result.feedback.fit = last_fit_;
   result.feedback.watch = watch_;
   if (checks) result.feedback.schedule = polish_->schedule();
-  const bool has_polish = polish_ && polish_->polish() != nullptr;
+  const bool has_polish = polish_ && polish_->begun();
   if (has_polish && (!had_polish || polish_->resets() != resets)) result.feedback.polish = polish_->state();
   return result;
 }
@@ -305,7 +325,7 @@ Outcome<Estimator> Estimator::branch() const {
 Verdict Estimator::merge_branch(const Estimator& branch) {
   const std::uint64_t rows_before = state_.row_count();
   if (Verdict verdict = state_.merge(branch.state_); !verdict) return verdict;
-  if (polish_ && polish_->polish() != nullptr && branch.polish_) {
+  if (polish_ && polish_->begun() && branch.polish_) {
     if (Verdict verdict = polish_->merge_branch(*branch.polish_); !verdict) return verdict;
   }
   for (DriftEvent event : branch.drift_) {

@@ -31,6 +31,7 @@ struct EstimatorSettings {
   SolveSettings solve;
   PolishDriverSettings polish;
   MomentDriftSettings drift;
+  ChainSettings chains;     ///< of rows in order: how many sensors, and how long a silence ends a chain
   std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
 };
 
@@ -139,7 +140,7 @@ class Estimator {
   void fade_polish(double clock) noexcept;
   double present_weight(const Row& row) const noexcept;
   std::span<const double> last_features() noexcept;
-  bool polish_is_under_way() const noexcept { return polish_ && polish_->polish() != nullptr; }
+  bool polish_is_under_way() const noexcept { return polish_ && polish_->wants_rows(); }
   void reserve_events();
   [[gnu::noinline]] RowVerdict absorb_and_polish(const Row& row) noexcept;
   void polish(const Row& row) noexcept;

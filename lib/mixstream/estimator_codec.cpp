@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/following/mode_codec.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 
 namespace mixstream {
@@ -11,6 +12,7 @@ constexpr std::uint32_t estimator_section = first_guest_type;
 constexpr std::size_t most_events = 64;
 constexpr std::uint32_t doubt_bit = 4;              // beside a small number: states from before it hold none
 constexpr std::uint32_t tentative_bit = 8;          // likewise
+constexpr std::uint32_t modes_bit = 16;             // rows in order follow instead of a polish
 constexpr std::uint32_t branch_bit = 4;             // beside the kind of noise
 constexpr std::uint64_t largest_list = 1ULL << 24;  // numbers; no list here comes near
 
@@ -193,7 +195,9 @@ void put(ByteWriter& out, const PolishDriverState& driver) {
   for (const std::uint64_t entered : driver.entered) out.put(entered);
   const bool begun = driver.polish.has_value() && driver.drift.has_value();
   const std::uint32_t parts = !begun ? 0U : driver.stepwise ? 2U : 1U;
-  out.put(parts | (driver.in_doubt ? doubt_bit : 0U) | (driver.tentative ? tentative_bit : 0U));
+  out.put(parts | (driver.in_doubt ? doubt_bit : 0U) | (driver.tentative ? tentative_bit : 0U) |
+          (driver.modes ? modes_bit : 0U));
+  if (driver.modes) put(out, *driver.modes);
   if (!begun) return;
   put(out, *driver.polish);
   put(out, *driver.drift);
@@ -208,12 +212,32 @@ PolishDriverState take_driver(ByteReader& in) {
   auto parts = in.take<std::uint32_t>();
   driver.in_doubt = (parts & doubt_bit) != 0;
   driver.tentative = (parts & tentative_bit) != 0;
-  parts &= ~(doubt_bit | tentative_bit);
+  if ((parts & modes_bit) != 0) driver.modes = take_mode_driver(in);
+  parts &= ~(doubt_bit | tentative_bit | modes_bit);
   if (parts == 0) return driver;
   driver.polish = take_polish(in);
   driver.drift = take_drift(in);
   if (parts > 1) driver.stepwise = take_stepwise(in);
   return driver;
+}
+
+/// Modes and shape of the noise, above the byte of the polish: states of before hold zeros there. The gate is
+/// a bit for each of its features.
+std::uint64_t order_bits(const SolveSettings& solve) {
+  std::uint64_t gate = 0;
+  for (const std::size_t feature : solve.gate) gate |= 1ULL << (feature % 32);
+  return static_cast<std::uint64_t>(solve.modes) << 8 | (solve.noise_shape.tails ? 1ULL << 16 : 0) |
+         (solve.noise_shape.memory ? 1ULL << 17 : 0) | gate << 32;
+}
+
+void take_order_bits(std::uint64_t bits, SolveSettings& solve, ByteReader& in) {
+  const std::uint64_t modes = bits >> 8 & 0xff;
+  if (modes > static_cast<std::uint64_t>(Modes::gated) || (bits >> 18 & 0x3fff) != 0) return in.fail();
+  solve.modes = static_cast<Modes>(modes);
+  solve.noise_shape = {(bits >> 16 & 1) != 0, (bits >> 17 & 1) != 0};
+  for (std::size_t feature = 0; feature < 32; ++feature) {
+    if ((bits >> (32 + feature) & 1) != 0) solve.gate.push_back(feature);
+  }
 }
 
 void put(ByteWriter& out, const SolveSettings& solve) {
@@ -222,7 +246,7 @@ void put(ByteWriter& out, const SolveSettings& solve) {
         static_cast<std::uint64_t>(solve.largest_component_count), static_cast<std::uint64_t>(solve.method),
         static_cast<std::uint64_t>(solve.noise), static_cast<std::uint64_t>(solve.em_starts), solve.seed,
         static_cast<std::uint64_t>(solve.allow_singular), static_cast<std::uint64_t>(solve.guard),
-        static_cast<std::uint64_t>(solve.polish)}) {
+        static_cast<std::uint64_t>(solve.polish) | order_bits(solve)}) {
     out.put(number);
   }
   for (const double value :
@@ -245,7 +269,9 @@ SolveSettings take_solve(ByteReader& in) {
   solve.em_starts = static_cast<int>(in.take<std::uint64_t>() & 0xffff);
   solve.seed = in.take<std::uint64_t>();
   for (bool* flag : {&solve.allow_singular, &solve.guard}) *flag = in.take<std::uint64_t>() != 0;
-  const auto polish = in.take<std::uint64_t>();
+  auto polish = in.take<std::uint64_t>();
+  take_order_bits(polish, solve, in);
+  polish &= 0xff;
   if (polish > static_cast<std::uint64_t>(PolishKind::stepwise_em)) in.fail();
   solve.polish = static_cast<PolishKind>(polish);
   const double noise_variance = in.take_double();
@@ -367,7 +393,7 @@ Outcome<SolveSettings> Estimator::saved_solve_settings(std::span<const std::byte
     if (guest.type != estimator_section) continue;
     ByteReader in(guest.bytes);
     SolveSettings solve = take_solve(in);
-    if (!in.ok() || !check(solve, 1))
+    if (!in.ok() || !check(solve, static_cast<std::size_t>(largest_solved_dimension)))
       return Refusal{Reason::bad_snapshot, "the state is damaged: its settings are not sound"};
     return solve;
   }
@@ -447,6 +473,9 @@ bool Estimator::fits_tensor(const RememberedFit& fit) const {
 }
 
 bool Estimator::same_model(const PolishDriverState& driver) const noexcept {
+  if (driver.modes.has_value() != settings_.polish.modes.has_value()) return false;
+  if (driver.modes)
+    return !driver.modes->polish || driver.modes->polish->shape == settings_.polish.modes->shape;
   if (!driver.polish) return true;
   const std::size_t k = driver.polish->anchor.component_count();
   return driver.polish->noise == settings_.solve.noise &&

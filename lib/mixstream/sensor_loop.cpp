@@ -32,6 +32,8 @@ struct Exchange {
 /// Whether copying `from` into `to` will find room for everything.
 bool has_room_for(const std::optional<PolishDriver>& to, const std::optional<PolishDriver>& from) noexcept {
   if (!to || !from) return false;
+  if (from->modes() != nullptr)
+    return to->modes() != nullptr && (from->modes()->polish() == nullptr || to->modes()->polish() != nullptr);
   if (from->polish() == nullptr) return true;
   return to->polish() != nullptr &&
          to->polish()->shape().parameters() == from->polish()->shape().parameters();
@@ -268,10 +270,10 @@ bool SensorLoop::Core::try_snapshot() noexcept {
 
 /// Solves, and notes for the loop what has changed.
 Report SensorLoop::Core::solve() {
-  const bool had_polish = total.polish_ && total.polish_->polish() != nullptr;
+  const bool had_polish = total.polish_ && total.polish_->begun();
   const std::uint64_t resets = total.polish_ ? total.polish_->resets() : 0;
   Report report = total.scheduled_fit();
-  const bool has_polish = total.polish_ && total.polish_->polish() != nullptr;
+  const bool has_polish = total.polish_ && total.polish_->begun();
   exchange.polish_is_new = has_polish && (!had_polish || total.polish_->resets() != resets);
   exchange.schedule_is_new = true;
   exchange.next_every = total.next_every_;

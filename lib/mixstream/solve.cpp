@@ -19,6 +19,7 @@
 #include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/regression/systems.hpp"
+#include "mixstream/solve_modes.hpp"
 #include "mixstream/tensor/spectral.hpp"
 #include "mixstream/verdict_words.hpp"
 #include "mixstream/yield_point.hpp"
@@ -91,7 +92,7 @@ class Solver {
     }
     yield_point();
     if (detail_ == SolveDetail::fit) return std::move(solution_);
-    if (solution_.mixture) describe_sample_fit();
+    if (solution_.mixture && !report().log_likelihood) describe_sample_fit();
     report().identifiability =
         diagnose(tensor_, solution_.mixture ? &*solution_.mixture : last_, settings_.feature_names);
     return std::move(solution_);
@@ -101,7 +102,10 @@ class Solver {
   void run_method() {
     switch (settings_.method) {
       case FitMethod::standard:
-        refine_moments();
+        if (shape_of(settings_, layout_).is_plain())
+          refine_moments();
+        else
+          follow_modes();
         break;
       case FitMethod::paper:
         follow_paper();
@@ -247,6 +251,70 @@ class Solver {
     describe_refined(*solution_.refined, fit.value().tail_suspected);
   }
 
+  /// Rows in order: the moments and EM on the sample say where to begin, the polish of modes what is so.
+  void follow_modes() {
+    const ModeDriver* modes = polish_ != nullptr ? polish_->modes() : nullptr;
+    const bool begun = modes != nullptr && modes->polish() != nullptr;
+    if (!begun || polish_->should_check(state_.row_count())) {
+      std::vector<Mixture> starts = spectral_starts();
+      if (std::optional<Mixture> previous = previous_laws(modes)) starts.push_back(std::move(*previous));
+      solution_.laws = likely_laws(tensor_, solution_.sample, std::move(starts), settings_.component_count,
+                                   settings_.noise, settings_.seed);
+    }
+    if (begun) return describe_polish(*modes, *modes->polish());
+    std::optional<ModePolish> preview;
+    if (modes != nullptr) preview = modes->preview(solution_.laws, solution_.sample, state_.row_count());
+    if (preview) return describe_polish(*modes, *preview);
+    report().status = FitStatus::too_few_rows;
+    report().words =
+        "this model needs rows in their order, and the state holds none: read the rows again, or solve it "
+        "with "
+        "--modes independent and Gaussian noise.";
+  }
+
+  std::optional<Mixture> previous_laws(const ModeDriver* modes) const {
+    std::optional<Mixture> previous;
+    if (modes != nullptr && modes->polish() != nullptr)
+      previous = modes->polish()->fit().model.laws;
+    else if (last_ != nullptr && last_->component_count() == settings_.component_count)
+      previous = to_pilot(*last_, layout_, tensor_.pilot());
+    if (previous && !is_finite(*previous)) previous.reset();
+    return previous;
+  }
+
+  void describe_polish(const ModeDriver& modes, const ModePolish& polish) {
+    ModeFit fit = polish.fit();
+    const ModeShape& shape = polish.shape();
+    const bool scattered = fit.dispersion > largest_dispersion(fit);
+    if (fit.dispersion > 1.0) {
+      for (double& value : fit.covariance.values) value *= fit.dispersion;
+    }
+    const ModeAnswer answer = answer_of(fit, shape, solution_.sample);
+    if (!is_finite(answer.mixture)) throw std::runtime_error("the polish is not finite");
+    const MixtureErrors errors =
+        raw_mixture_errors(answer.mixture, shape.noise, answer.covariance, layout_, tensor_.pilot());
+    report().stage = FitStage::polished;
+    const std::vector<std::size_t> order = take(to_raw(answer.mixture, layout_, tensor_.pilot()), &errors);
+    describe_modes(fit, shape, order, layout_, tensor_.pilot(), report());
+    if (report().modes && modes.chains().size() > 0) {
+      const auto now = polish.modes_of(modes.chains().newest());
+      for (const std::size_t h : order) report().modes->now.push_back(now[h]);
+      const ChainState& chains = modes.chains().state();
+      report().modes->chains_cut = chains.cut_by_gap + chains.ran_back + chains.evicted;
+    }
+    const double scale = tensor_.pilot().scale.back();
+    report().log_likelihood =
+        polish.log_likelihood() / static_cast<double>(std::max<std::uint64_t>(polish.rows(), 1)) -
+        std::log(scale);
+    report().bic = -2.0 * *report().log_likelihood + static_cast<double>(shape.parameters()) *
+                                                         std::log(std::max(fit.rows, 1.0)) /
+                                                         std::max(fit.rows, 1.0);
+    const bool lost = std::ranges::any_of(
+        fit.visits, [&](double visits) { return visits < static_cast<double>(shape.feature_count + 1); });
+    report().status = lost ? FitStatus::lost_component : scattered ? FitStatus::poor_fit : FitStatus::ok;
+    report().words = modes_words(report(), fit.dispersion);
+  }
+
   BinnedMoments by_magnitude() const {
     BinnedMoments binned;
     for (std::size_t bin = 0; bin < bin_count; ++bin) {
@@ -384,7 +452,7 @@ class Solver {
   }
 
   /// Takes a mixture in raw coordinates as the answer, with the last fit's labels, or those of a first fit.
-  void take(const Mixture& mixture, const MixtureErrors* errors) {
+  std::vector<std::size_t> take(const Mixture& mixture, const MixtureErrors* errors) {
     const std::vector<std::size_t> order = labels_for(mixture, errors);
     solution_.mixture = relabelled(mixture, order);
     const std::size_t d = mixture.feature_count;
@@ -401,6 +469,7 @@ class Solver {
       }
       report().components.push_back(std::move(component));
     }
+    return order;
   }
 
   std::vector<std::size_t> labels_for(const Mixture& mixture, const MixtureErrors* errors) const {
@@ -443,9 +512,36 @@ class Solver {
 
 }  // namespace
 
+ModeShape shape_of(const SolveSettings& settings, const Layout& layout) {
+  const auto d = static_cast<std::size_t>(std::max(layout.feature_count, 0));
+  ModeShape shape{settings.component_count, d, settings.modes, {}, settings.noise, settings.noise_shape};
+  if (settings.component_count == 1) shape.modes = Modes::independent;
+  if (shape.modes != Modes::gated) return shape;
+  if (layout.has_constant()) shape.gate.push_back(static_cast<std::size_t>(layout.constant_feature));
+  for (std::size_t feature = 0; feature < d; ++feature) {
+    const bool asked =
+        settings.gate.empty() || std::ranges::find(settings.gate, feature) != settings.gate.end();
+    if (asked && static_cast<int>(feature) != layout.constant_feature) shape.gate.push_back(feature);
+  }
+  return shape;
+}
+
 Verdict check(const SolveSettings& settings, std::size_t feature_count) {
   const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
   if (settings.polish > PolishKind::stepwise_em) return refuse("there is no such polish");
+  if (settings.modes > Modes::gated) return refuse("there are no such modes");
+  const bool plain =
+      settings.modes == Modes::independent && !settings.noise_shape.tails && !settings.noise_shape.memory;
+  if (!plain && settings.component_count == 0)
+    return refuse("k is chosen for independent rows with Gaussian noise only: give k");
+  if (!plain && settings.method != FitMethod::standard)
+    return refuse("modes, tails and memory belong to the default method");
+  if (!plain && settings.polish != PolishKind::scoring)
+    return refuse("modes, tails and memory are fitted by the polish of scores: it cannot be off");
+  if (std::ranges::any_of(settings.gate, [&](std::size_t at) { return at >= feature_count; }))
+    return refuse("a gate can only be made of features of the map");
+  if (!settings.gate.empty() && settings.modes != Modes::gated)
+    return refuse("a gate goes with gated modes, and only with them");
   if (settings.component_count > 32) return refuse("at most 32 components are supported");
   if (feature_count > static_cast<std::size_t>(largest_solved_dimension)) {
     return Refusal{

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mixstream/following/polish_driver.hpp"
+#include "mixstream/modes/model.hpp"
 #include "mixstream/moments/state.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/report/report.hpp"
@@ -36,6 +37,9 @@ struct SolveSettings {
   friend bool operator==(const SolveSettings&, const SolveSettings&) = default;
 };
 
+/// The model that the settings ask for. Allocates the gate.
+ModeShape shape_of(const SolveSettings& settings, const Layout& layout);
+
 /// Refuses contradictory or impossible settings, with what to do.
 Verdict check(const SolveSettings& settings, std::size_t feature_count);
 
@@ -45,6 +49,7 @@ struct Solution {
   std::optional<Mixture> mixture;     ///< raw coordinates, labels as reported
   std::optional<RefinedFit> refined;  ///< pilot coordinates
   RowTable sample;                    ///< pilot coordinates, of the bins that entered
+  std::vector<Mixture> laws;          ///< rows in order: the sample's likeliest, pilot coordinates
   std::uint32_t bins = 0;             ///< bit b: magnitude bin b entered
 };
 

@@ -86,4 +86,30 @@ std::string parted_words(double distance) {
       std::sqrt(distance));
 }
 
+std::string modes_words(const Report& report, double dispersion) {
+  constexpr double few_changes = 50.0;  // weights then err by more than a seventh of themselves
+  std::string words;
+  if (report.status == FitStatus::lost_component) {
+    words = "one of the laws was hardly ever seen: try a smaller k, or wait for more rows.";
+  } else if (report.status == FitStatus::poor_fit) {
+    words = fmt::format(
+        "do not trust the errors of these laws: what rows say varies {:.1f} times as much from stretch to "
+        "stretch as the model promises. {}",
+        dispersion,
+        report.noise_memory
+            ? "A feature may be missing, or laws change slowly."
+            : "The noise may remember the row before (--noise memory), a feature may be missing, "
+              "or laws change slowly.");
+  } else {
+    words = fmt::format(
+        "the rows agree with the model: their scores vary {:.2f} times as much as it promises.", dispersion);
+  }
+  if (!report.modes || report.modes->kind != Modes::persistent) return words;
+  words += fmt::format(" {:.0f} change{} of mode {} seen", report.modes->changes,
+                       std::round(report.modes->changes) == 1.0 ? "" : "s",
+                       std::round(report.modes->changes) == 1.0 ? "was" : "were");
+  words += report.modes->changes < few_changes ? ": too few changes to know the weights well." : ".";
+  return words;
+}
+
 }  // namespace mixstream

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mixstream/refinement/refine.hpp"
+#include "mixstream/report/report.hpp"
 
 namespace mixstream {
 
@@ -18,5 +19,8 @@ std::string doubted_words();
 
 /// Moments and scores parted; `distance`: parting of the two.
 std::string parted_words(double distance);
+
+/// Of a fit of rows in order: what was seen of its modes, and what speaks against it.
+std::string modes_words(const Report& report, double dispersion);
 
 }  // namespace mixstream

@@ -53,6 +53,9 @@ const char* name_of(Reconciled reconciled) noexcept {
 
 PolishDriver::PolishDriver(const PolishDriverSettings& settings) : settings_(settings) {
   state_.next_check = settings.first_check;
+  if (!settings.modes) return;
+  modes_.emplace(*settings.modes);
+  state_.bins = ~0U;  // rows far out are for the noise's tails to explain
 }
 
 Outcome<PolishDriver> PolishDriver::restore(const PolishDriverState& state,
@@ -62,6 +65,15 @@ Outcome<PolishDriver> PolishDriver::restore(const PolishDriverState& state,
   driver.state_.polish.reset();
   driver.state_.drift.reset();
   driver.state_.stepwise.reset();
+  driver.state_.modes.reset();
+  if (settings.modes.has_value() != state.modes.has_value())
+    return Refusal{Reason::bad_snapshot, "the polish in this state is of another kind; refit without it"};
+  if (state.modes) {
+    Outcome<ModeDriver> modes = ModeDriver::restore(*state.modes, *settings.modes);
+    if (!modes) return modes.refusal();
+    driver.modes_ = std::move(modes).value();
+    return driver;
+  }
   if (state.polish.has_value() != state.drift.has_value())
     return Refusal{Reason::bad_snapshot, "half of the polish is missing in this state; refit without it"};
   if (!state.polish) return driver;
@@ -87,6 +99,7 @@ PolishDriverState PolishDriver::state() const {
   if (polish_) state.polish = polish_->state();
   if (drift_) state.drift = drift_->state();
   if (stepwise_) state.stepwise = stepwise_->state();
+  if (modes_) state.modes = modes_->state();
   return state;
 }
 
@@ -96,7 +109,19 @@ std::optional<DriftEvent> PolishDriver::judge_block() noexcept {
   return event;
 }
 
+std::optional<DriftEvent> PolishDriver::follow(const Row& row, std::size_t bin) noexcept {
+  if (bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) {
+    modes_->skip(row.sensor);
+    return {};
+  }
+  ++state_.entered[bin];
+  std::optional<DriftEvent> event = modes_->absorb(row);
+  if (event) event->row = state_.rows;
+  return event;
+}
+
 void PolishDriver::forget(double keep) noexcept {
+  if (modes_) modes_->forget(keep);
   if (polish_) polish_->forget(keep);
 }
 
@@ -110,7 +135,7 @@ void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
   std::uint64_t& next = state_.next_check;
   if (next == 0) next = 1;
   while (next <= row_count) {
-    if (polish_)
+    if (begun())
       next *= state_.in_doubt || state_.tentative || next < 4 * settings_.first_check ? 2 : 4;
     else
       next += std::max<std::uint64_t>(1, next / 4);
@@ -132,6 +157,7 @@ PolishDriver PolishDriver::branch() const {
   PolishDriver result(*this);
   if (polish_) result.polish_.emplace(polish_->branch());
   if (drift_) result.drift_->restart();
+  if (modes_) result.modes_.emplace(modes_->branch());
   result.state_.rows = 0;
   result.state_.next_check = ~std::uint64_t{0};  // its rows alone are held against nothing
   result.state_.entered.fill(0);
@@ -139,6 +165,12 @@ PolishDriver PolishDriver::branch() const {
 }
 
 Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&)) {
+  if (modes_ && other.modes_) {
+    if (Verdict verdict = modes_->merge(*other.modes_); !verdict) return verdict;
+    state_.rows += other.state_.rows;
+    state_.next_check = std::max(state_.next_check, other.state_.next_check);
+    return std::monostate{};
+  }
   if (!polish_ || !other.polish_ || state_.bins != other.state_.bins) {
     return Refusal{Reason::cannot_merge, "only two polishes of the same rows' bins can be added"};
   }
@@ -168,6 +200,15 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
   skip_check(row_count);
   if (keep) return had_one ? Reconciled::kept : Reconciled::not_started;
   if (had_one) ++state_.resets;
+  return had_one ? Reconciled::reset : Reconciled::started;
+}
+
+Reconciled PolishDriver::reconcile(std::span<const Mixture> laws, const RowTable& sample,
+                                   std::uint64_t row_count) {
+  const bool had_one = begun();
+  const bool began = modes_ && modes_->reconcile(laws, sample, row_count);
+  skip_check(row_count);
+  if (!began) return had_one ? Reconciled::kept : Reconciled::not_started;
   return had_one ? Reconciled::reset : Reconciled::started;
 }
 

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "mixstream/following/drift.hpp"
+#include "mixstream/following/mode_driver.hpp"
 #include "mixstream/likelihood/likelihood_gain.hpp"
 #include "mixstream/polish/polish.hpp"
 #include "mixstream/polish/stepwise_em.hpp"
@@ -38,6 +39,7 @@ struct PolishDriverSettings {
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
   PolishSettings polish;
   DriftSettings drift;
+  std::optional<ModeDriverSettings> modes;  ///< rows in order: then nothing of the polish above begins
 };
 
 enum class Reconciled : std::uint8_t {
@@ -65,6 +67,7 @@ struct PolishDriverState {
   std::optional<PolishState> polish;
   std::optional<DriftState> drift;
   std::optional<StepwiseEmState> stepwise;
+  std::optional<ModeDriverState> modes;
   std::uint64_t rows = 0;  ///< given, left out ones included
   std::uint64_t next_check = 0;
   std::uint64_t resets = 0;
@@ -88,11 +91,21 @@ class PolishDriver {
   /// AnchoredPolish::absorb and DriftDetector::add are. An event when the row completes a block that drifted.
   std::optional<DriftEvent> absorb(const Row& row, std::size_t bin = 0) noexcept {
     ++state_.rows;
+    if (modes_) return follow(row, bin);
     if (!polish_ || bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) return {};
     ++state_.entered[bin];
     if (stepwise_) stepwise_->add(row);
     if (!polish_->absorb(row)) return {};
     return judge_block();
+  }
+
+  /// Whether rows are to be given: a polish is under way, or rows in order are followed from the first on.
+  bool wants_rows() const noexcept { return polish_.has_value() || modes_.has_value(); }
+  /// Whether a polish of either kind is under way.
+  bool begun() const noexcept { return polish_.has_value() || (modes_ && modes_->polish() != nullptr); }
+  /// A row of this sensor was refused: its chain goes on without it. No throw, no allocation.
+  void skip(std::uint64_t sensor) noexcept {
+    if (modes_) modes_->skip(sensor);
   }
 
   /// Passed on to the polish, if there is one: see AnchoredPolish. No throw, no allocation.
@@ -128,9 +141,13 @@ class PolishDriver {
   Reconciled reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
                        std::uint32_t bins = 1);
 
+  /// The same for rows in order, see ModeDriver::reconcile.
+  Reconciled reconcile(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t row_count);
+  const ModeDriver* modes() const noexcept { return modes_ ? &*modes_ : nullptr; }
+
   const AnchoredPolish* polish() const noexcept { return polish_ ? &*polish_ : nullptr; }
   const DriftDetector* drift() const noexcept { return drift_ ? &*drift_ : nullptr; }
-  std::uint64_t resets() const noexcept { return state_.resets; }
+  std::uint64_t resets() const noexcept { return state_.resets + (modes_ ? modes_->resets() : 0); }
   bool in_doubt() const noexcept { return state_.in_doubt; }    ///< see PolishDriverState
   bool tentative() const noexcept { return state_.tentative; }  ///< likewise
 
@@ -141,6 +158,7 @@ class PolishDriver {
 
  private:
   std::optional<DriftEvent> judge_block() noexcept;
+  std::optional<DriftEvent> follow(const Row& row, std::size_t bin) noexcept;
   bool disagrees(const RefinedFit& refined, const RowTable& sample) const;
   Verdict add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&));
   bool holds_left_out_rows(std::uint32_t bins) const noexcept;
@@ -152,6 +170,7 @@ class PolishDriver {
   std::optional<AnchoredPolish> polish_;
   std::optional<DriftDetector> drift_;
   std::optional<StepwiseEm> stepwise_;
+  std::optional<ModeDriver> modes_;
 };
 
 }  // namespace mixstream

@@ -85,6 +85,35 @@ Json spectral_json(const SpectralFit& fit) {
   return json;
 }
 
+Json rows_json(const DenseMatrix& matrix) {
+  Json rows = Json::array();
+  for (std::size_t i = 0; i < matrix.rows; ++i) {
+    Json row = Json::array();
+    for (std::size_t j = 0; j < matrix.columns; ++j) row.push_back(number(matrix(i, j)));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json modes_json(const ModesReport& modes) {
+  Json json{{"kind", name_of(modes.kind)}};
+  if (modes.kind == Modes::gated) {
+    json["gate"] = modes.gate;
+    json["gamma"] = rows_json(modes.gate_coefficients);
+    json["gamma_se"] = rows_json(modes.gate_errors);
+    return json;
+  }
+  json["transitions"] = rows_json(modes.transitions);
+  json["transitions_se"] = rows_json(modes.transition_errors);
+  json["dwell"] = numbers(modes.dwells);
+  json["dwell_se"] = numbers(modes.dwell_errors);
+  json["changes"] = number(modes.changes);
+  json["seen_share"] = numbers(modes.seen_shares);
+  json["now"] = numbers(modes.now);
+  json["chains_cut"] = modes.chains_cut;
+  return json;
+}
+
 Json candidate_json(const Candidate& candidate) {
   return {{"k", candidate.component_count},
           {"log_likelihood", number(candidate.log_likelihood)},
@@ -139,6 +168,17 @@ std::string to_json(const Report& report) {
   json["m2_spectrum_se"] = numbers(report.identifiability.second_spectrum_errors);
   json["condition"] = condition_of(report.identifiability);
   json["j"] = report.moment_test ? test_json(*report.moment_test) : Json(nullptr);
+  if (report.modes) json["modes"] = modes_json(*report.modes);
+  if (report.noise_memory || report.degrees_of_freedom) {
+    json["noise"] = Json::object();
+    if (report.noise_memory) {
+      json["noise"]["memory"] = number(report.noise_memory);
+      json["noise"]["memory_se"] = number(report.noise_memory_error);
+    }
+    if (report.degrees_of_freedom) json["noise"]["degrees_of_freedom"] = number(report.degrees_of_freedom);
+  }
+  if (!report.moment_test && report.stage == FitStage::polished)
+    json["j_reason"] = "J belongs to independent rows with Gaussian noise";
   json["identifiability"] = identifiability_json(report.identifiability);
   if (report.spectral) json["spectral"] = spectral_json(*report.spectral);
   if (!report.candidates.empty()) {

@@ -31,6 +31,9 @@ class TextReport {
     return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
   }
 
+  bool lasts() const { return report_.modes && report_.modes->kind == Modes::persistent; }
+  bool gates() const { return report_.modes && report_.modes->kind == Modes::gated; }
+
   void heading() {
     const std::string group = report_.group ? *report_.group + ": " : "";
     const std::string model = fmt::format(
@@ -93,6 +96,9 @@ class TextReport {
     for (const std::string& feature : report_.features)
       columns[0].push_back(feature == "1" ? "constant" : feature);
     columns[0].push_back("noise sd");
+    if (lasts()) columns[0].push_back("lasts, rows");
+    for (std::size_t w = 0; gates() && w < report_.modes->gate.size(); ++w)
+      columns[0].push_back("gate " + (report_.modes->gate[w] == "1" ? "constant" : report_.modes->gate[w]));
     for (std::size_t h = 0; h < report_.components.size(); ++h) columns.push_back(law_column(h));
     for (std::size_t first = 1; first < columns.size();) first = block_of_laws(columns, first);
   }
@@ -129,6 +135,9 @@ class TextReport {
     const double deviation = std::sqrt(component.noise_variance);
     const double error = component.noise_variance_error.value_or(0.0) / (2.0 * std::max(deviation, 1e-300));
     column.push_back(measured(deviation, error));
+    if (lasts()) column.push_back(measured(report_.modes->dwells[h], report_.modes->dwell_errors[h]));
+    for (std::size_t w = 0; gates() && w < report_.modes->gate.size(); ++w)
+      column.push_back(measured(report_.modes->gate_coefficients(h, w), report_.modes->gate_errors(h, w)));
     return column;
   }
 
@@ -161,6 +170,11 @@ class TextReport {
     if (!report_.identifiability.powers.empty() && !report_.identifiability.spectral) {
       line += ", spectral start not identified";
     }
+    if (report_.noise_memory)
+      line += fmt::format(", noise keeps {} of the row before",
+                          measured(*report_.noise_memory, report_.noise_memory_error.value_or(0.0)));
+    if (report_.degrees_of_freedom)
+      line += fmt::format(", noise of Student t with {:.1f} degrees of freedom", *report_.degrees_of_freedom);
     out_ += paragraph(line.substr(2), Ink::faint, "  ", "    ") + "\n";
     for (const Candidate& candidate : report_.candidates) {
       out_ += fmt::format("  {} k = {}   BIC {:.5f} a row{}\n", candidate.chosen ? "*" : " ",
