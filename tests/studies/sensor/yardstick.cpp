@@ -112,6 +112,7 @@ class Filter {
       for (std::size_t c = 0; c < model_.features; ++c)
         residuals_[j] -= laws_.coefficients[j * model_.features + c] * x[c];
     }
+    f_before_ = f_;
     predict();
     measure();
     follow();
@@ -119,8 +120,11 @@ class Filter {
     return true;
   }
 
-  double increment() const { return increment_; }                  ///< log p(y_t | x_t, past)
-  const std::vector<double>& score() const { return score_; }      ///< its gradient
+  double increment() const { return increment_; }              ///< log p(y_t | x_t, past)
+  const std::vector<double>& score() const { return score_; }  ///< its gradient
+  const std::vector<double>& before() const {
+    return f_before_;
+  }  ///< P(law of the row before | rows up to it)
   const std::vector<double>& probabilities() const { return f_; }  ///< P(law | rows so far)
 
  private:
@@ -211,7 +215,7 @@ class Filter {
   Choice choice_;
   Noise noise_;
   std::size_t k_, size_, t_ = 0;
-  std::vector<double> f_, tangent_, residuals_, before_, joint_, joint_tangent_, score_;
+  std::vector<double> f_, f_before_, tangent_, residuals_, before_, joint_, joint_tangent_, score_;
   std::vector<Density> densities_;
   double increment_ = 0.0;
 };
@@ -263,9 +267,11 @@ Laws unpacked(const Model& model, const std::vector<double>& theta) {
 
 Sums sums_at(const Model& model, const std::vector<double>& theta, const Rows& rows) {
   const std::size_t size = model.size();
-  Sums sums{0.0, std::vector<double>(size), std::vector<double>(size * size)};
+  Sums sums{0.0, std::vector<double>(size), std::vector<double>(size * size),
+            std::vector<double>(model.laws)};
   Filter filter(model, theta, rows);
-  while (filter.step()) {
+  for (bool first = true; filter.step(); first = false) {
+    for (std::size_t h = 0; h < model.laws && !first; ++h) sums.departures[h] += filter.before()[h];
     sums.log_likelihood += filter.increment();
     const std::vector<double>& score = filter.score();
     for (std::size_t p = 0; p < size; ++p) {
@@ -283,6 +289,68 @@ std::vector<double> filtered(const Model& model, const Laws& laws, const Rows& r
   return all;
 }
 
+namespace {
+
+constexpr double few_changes = 30.0;
+
+/// Where to go from theta, and how far away that is: gradient' information^-1 gradient.
+struct Step {
+  std::vector<double> direction;
+  double decrement = 0.0;
+};
+
+/// EM's step of the transitions seen few times: log A_ij to that of the expected changes. A complete-data
+/// score is changes_ij - A_ij departures_i, so the gradient tells the changes; where it is zero, nothing
+/// moves. The counts of those that moved are returned, zero for all others.
+std::vector<double> rare_steps(const Model& model, const std::vector<double>& theta, const Sums& sums,
+                               std::vector<double>& direction) {
+  std::vector<double> counts(model.size());
+  if (!model.chain) return counts;
+  const std::size_t k = model.laws;
+  const std::vector<double> a = choice_at(model, theta).transitions;
+  for (std::size_t i = 0; i < k; ++i) {
+    const double departures = sums.departures[i] + prior_count * static_cast<double>(k);
+    const std::size_t begin = model.choice_begin() + i * (k - 1);
+    const double expected_stays = a[i * k + i] * departures;
+    double stays = expected_stays;
+    for (std::size_t l = 0; l + 1 < k; ++l) stays -= sums.gradient[begin + l];
+    for (std::size_t l = 0; l + 1 < k; ++l) {
+      const double expected = a[i * k + (l < i ? l : l + 1)] * departures;
+      const double changes = std::max(expected + sums.gradient[begin + l], 0.1 * prior_count);
+      if (changes > few_changes) continue;
+      counts[begin + l] = changes;
+      direction[begin + l] = std::log(changes / expected * expected_stays / std::max(stays, 0.1));
+    }
+  }
+  return counts;
+}
+
+Step step_from(const Model& model, const std::vector<double>& theta, const Sums& sums) {
+  const std::size_t size = model.size();
+  Step step{std::vector<double>(size), 0.0};
+  const std::vector<double> rare = rare_steps(model, theta, sums, step.direction);
+  std::vector<std::size_t> free;
+  for (std::size_t q = 0; q < size; ++q) {
+    if (rare[q] == 0.0)
+      free.push_back(q);
+    else
+      step.decrement += sums.gradient[q] * sums.gradient[q] / rare[q];
+  }
+  std::vector<double> matrix, right;
+  for (const std::size_t p : free) {
+    right.push_back(sums.gradient[p]);
+    for (const std::size_t q : free) matrix.push_back(sums.information[p * size + q]);
+  }
+  const std::vector<double> solution = solved(matrix, right);
+  for (std::size_t f = 0; f < free.size(); ++f) {
+    step.direction[free[f]] = solution[f];
+    step.decrement += solution[f] * right[f];
+  }
+  return step;
+}
+
+}  // namespace
+
 Fit fit(const Model& model, const Laws& start, const Rows& rows) {
   const auto penalised = [&](const std::vector<double>& theta) {
     Sums sums = sums_at(model, theta, rows);
@@ -292,17 +360,16 @@ Fit fit(const Model& model, const Laws& start, const Rows& rows) {
   Fit fit;
   fit.theta = packed(model, start);
   Sums sums = penalised(fit.theta);
-  for (fit.passes = 1; fit.passes < 200; ++fit.passes) {
-    const std::vector<double> step = solved(sums.information, sums.gradient);
-    fit.decrement = 0.0;
-    for (std::size_t q = 0; q < step.size(); ++q) fit.decrement += step[q] * sums.gradient[q];
+  for (fit.passes = 1; fit.passes < 300;) {
+    const Step step = step_from(model, fit.theta, sums);
+    fit.decrement = step.decrement;
     fit.converged = fit.decrement < 1e-4;
     if (fit.converged || std::isnan(fit.decrement)) break;
     double length = 1.0;
-    for (const double s : step) length = std::min(length, 2.0 / std::abs(s));  // no parameter leaps
+    for (const double s : step.direction) length = std::min(length, 2.0 / std::abs(s));  // no parameter leaps
     std::vector<double> theta = fit.theta;
     for (; length > 1e-6; length *= 0.5) {
-      for (std::size_t q = 0; q < step.size(); ++q) theta[q] = fit.theta[q] + length * step[q];
+      for (std::size_t q = 0; q < theta.size(); ++q) theta[q] = fit.theta[q] + length * step.direction[q];
       Sums trial = penalised(theta);
       ++fit.passes;
       if (!(trial.log_likelihood > sums.log_likelihood)) continue;
