@@ -100,7 +100,10 @@ class Filter {
         residuals_(k_),
         before_(k_),
         joint_(k_ * k_),
-        score_(size_) {}
+        joint_tangent_((model.memory ? k_ * k_ : k_) * size_),
+        ratios_(k_ * k_),
+        score_(size_),
+        densities_(k_ * k_) {}
 
   /// Goes on by one row; false at the end.
   bool step() {
@@ -128,50 +131,55 @@ class Filter {
   const std::vector<double>& probabilities() const { return f_; }  ///< P(law | rows so far)
 
  private:
-  // joint_ = f_i A_ij, joint_tangent_ = its tangent. A first row has k laws and no pairs: they stand in row
-  // 0.
+  /// Whether the density depends on the law before: k x k pairs are kept apart, else the k laws now.
+  bool paired() const { return model_.memory && t_ > 0; }
+
+  // joint_ = f_i A_ij at (i, j), joint_tangent_ = its tangent; where pairs need not be kept apart, their sum
+  // over i at j.
   void predict() {
     std::fill(joint_.begin(), joint_.end(), 0.0);
-    joint_tangent_.assign(k_ * k_ * size_, 0.0);
+    std::fill(joint_tangent_.begin(), joint_tangent_.end(), 0.0);
     if (t_ == 0) {
       std::copy(f_.begin(), f_.end(), joint_.begin());
       return;
     }
+    const std::size_t stride = paired() ? k_ : 0;
     for (std::size_t i = 0; i < k_; ++i)
       for (std::size_t j = 0; j < k_; ++j) {
         const double a = choice_.transitions[i * k_ + j];
-        joint_[i * k_ + j] = f_[i] * a;
-        double* to = &joint_tangent_[(i * k_ + j) * size_];
+        joint_[i * stride + j] += f_[i] * a;
+        double* to = &joint_tangent_[(i * stride + j) * size_];
         const double* from = &tangent_[i * size_];
-        for (std::size_t q = 0; q < size_; ++q) to[q] = a * from[q];
+        for (std::size_t q = 0; q < size_; ++q) to[q] += a * from[q];
       }
     for (const Choice::Slope& slope : choice_.slopes)
-      joint_tangent_[(slope.from * k_ + slope.to) * size_ + slope.parameter] += f_[slope.from] * slope.value;
+      joint_tangent_[(slope.from * stride + slope.to) * size_ + slope.parameter] +=
+          f_[slope.from] * slope.value;
   }
 
-  /// The density of the pair (i, j); its derivatives times the pair's probability go to the joint tangent
-  /// later.
   Density density(std::size_t i, std::size_t j) const {
     const double rho = laws_.memory;
-    if (t_ == 0) return noise_.at(residuals_[j], laws_.variances[j] / (1 - rho * rho));
+    if (!paired()) return noise_.at(residuals_[j], laws_.variances[j] / (1 - rho * rho));
     return noise_.at(residuals_[j] - rho * before_[i], laws_.variances[j]);
   }
 
   void measure() {
-    densities_.resize(k_ * k_);
     double top = -std::numeric_limits<double>::infinity();
-    const std::size_t pairs = t_ == 0 ? k_ : k_ * k_;
+    const std::size_t pairs = paired() ? k_ * k_ : k_;
     for (std::size_t p = 0; p < pairs; ++p) {
       densities_[p] = density(p / k_, p % k_);
       top = std::max(top, densities_[p].log_value);
     }
     double total = 0.0;
-    for (std::size_t p = 0; p < pairs; ++p) total += joint_[p] * std::exp(densities_[p].log_value - top);
+    for (std::size_t p = 0; p < pairs; ++p) {
+      ratios_[p] = std::exp(densities_[p].log_value - top);
+      total += joint_[p] * ratios_[p];
+    }
     increment_ = top + std::log(total);
     std::fill(f_.begin(), f_.end(), 0.0);
     std::fill(tangent_.begin(), tangent_.end(), 0.0);
     for (std::size_t p = 0; p < pairs; ++p) {
-      const double ratio = std::exp(densities_[p].log_value - top) / total;
+      const double ratio = ratios_[p] / total;
       const double probability = joint_[p] * ratio;
       f_[p % k_] += probability;
       double* to = &tangent_[(p % k_) * size_];
@@ -215,7 +223,7 @@ class Filter {
   Choice choice_;
   Noise noise_;
   std::size_t k_, size_, t_ = 0;
-  std::vector<double> f_, f_before_, tangent_, residuals_, before_, joint_, joint_tangent_, score_;
+  std::vector<double> f_, f_before_, tangent_, residuals_, before_, joint_, joint_tangent_, ratios_, score_;
   std::vector<Density> densities_;
   double increment_ = 0.0;
 };
@@ -276,9 +284,11 @@ Sums sums_at(const Model& model, const std::vector<double>& theta, const Rows& r
     const std::vector<double>& score = filter.score();
     for (std::size_t p = 0; p < size; ++p) {
       sums.gradient[p] += score[p];
-      for (std::size_t q = 0; q < size; ++q) sums.information[p * size + q] += score[p] * score[q];
+      for (std::size_t q = 0; q <= p; ++q) sums.information[p * size + q] += score[p] * score[q];
     }
   }
+  for (std::size_t p = 0; p < size; ++p)
+    for (std::size_t q = 0; q < p; ++q) sums.information[q * size + p] = sums.information[p * size + q];
   return sums;
 }
 
