@@ -40,8 +40,9 @@ std::vector<InstancePlan> instances_of(const Context& context, const Setting& se
 std::vector<Json> finished(Context& context, const std::vector<InstancePlan>& plans) {
   std::vector<Json> cells;
   for (const InstancePlan& plan : plans) {
-    Json cell = finished(context, key_of(plan) + ", others", [&] { return run_others(plan); });
-    cell.update(finished(context, key_of(plan) + ", ours", [&] { return run_ours(plan); }));
+    Json cell = finished(context, key_of(plan) + ", paper", [&] { return run_others(plan); });
+    if (!context.paper_only)
+      cell.update(finished(context, key_of(plan) + ", ours", [&] { return run_ours(plan); }));
     cells.push_back(std::move(cell));
   }
   return cells;

@@ -13,6 +13,7 @@
 #include "experiments/real.hpp"
 #include "experiments/rivals.hpp"
 #include "experiments/tables.hpp"
+#include "experiments/variants.hpp"
 
 using namespace experiments;
 
@@ -27,6 +28,7 @@ struct Named {
 const Named all_experiments[] = {
     {"table1", "the paper's Table 1, and the rows its source holds commented out", run_first_table},
     {"table2", "the paper's Table 2: misspecified data", run_second_table},
+    {"variants", "the paper's Spectral with one choice changed at a time", run_variants},
     {"histogram", "errors over 170 attempts at b = 1, d = 4, k = 3", run_histogram},
     {"curves", "fitted curves beside the data, and every optimum of EM", run_curves},
     {"learning-curve", "errors from 1e3 to 1e7 rows, well specified and not", run_learning_curve},
@@ -45,6 +47,8 @@ struct Options {
   std::uint64_t seed = 130000;
   std::size_t instances = 0;
   std::string only;
+  std::string columns = "all";
+  std::string seed_from;
 };
 
 void add_options(CLI::App& app, Options& options) {
@@ -57,6 +61,13 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--page", options.page_file, "Write a page with plots here");
   app.add_option("--resume", options.folder, "Folder of finished cells: read, and added to");
   app.add_option("--seed", options.seed, "Of the first instance; the others follow")->capture_default_str();
+  app.add_option(
+      "--seed-from", options.seed_from,
+      "A text to take the first seed from instead, such as the hash of the commit under test: seeds "
+      "that nobody chose");
+  app.add_option("--columns", options.columns, "all, or paper: the paper's own columns, without our passes")
+      ->check(CLI::IsMember({"all", "paper"}))
+      ->capture_default_str();
   app.add_option("--instances", options.instances, "Instances a setting; 0: as the paper")
       ->capture_default_str();
   app.add_option("--only", options.only,
@@ -66,7 +77,12 @@ void add_options(CLI::App& app, Options& options) {
 
 Json run(const Options& options) {
   Store store(options.folder);
-  Context context{store, options.quick, options.seed, options.instances, options.only};
+  Context context{store,
+                  options.quick,
+                  options.seed_from.empty() ? options.seed : seed_of(options.seed_from),
+                  options.instances,
+                  options.columns == "paper",
+                  options.only};
   Json results;
   for (const Named& experiment : all_experiments) {
     if (options.experiment == "all" || options.experiment == experiment.name)

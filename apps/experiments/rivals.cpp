@@ -163,7 +163,7 @@ int restarts_of(const Rival& rival, std::size_t rows, bool quick) {
 
 /// One instance: every rival that can go so far.
 Json run_rows(Context& context, std::size_t rows, std::uint64_t seed) {
-  const Setting setting = first_table()[0].setting;
+  const Setting setting = rival_setting();
   const std::string name = fmt::format("rivals {} n={} seed={}", setting.map, rows, seed);
   std::optional<RowFile> file;
   const auto drawn = [&]() -> const RowFile& {

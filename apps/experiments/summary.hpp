@@ -15,16 +15,15 @@ struct Column {
 };
 const std::vector<Column>& columns();
 
-/// For each column its errors over instances and attempts: {count, refused, wrong, mean, sd, median}, and for
-/// our own stages the median of error / MLE error and what the verdict said: {ratio, not_ok, wrong_as_ok,
-/// uncovered_as_ok}.
+/// For each column its errors over instances, of EM over starts: {count, refused, wrong, mean, sd, median},
+/// the median of error / MLE error, how many err by more than twice the MLE, and what the verdict said:
+/// {ratio, largest_ratio, beyond_twice, not_ok, wrong_as_ok, uncovered_as_ok, beyond_twice_as_ok}. Of a
+/// column that was not computed only {count: 0, refused: 0}.
 Json summary_of(const std::vector<Json>& cells);
 
-/// "mean ± sd; median; wrong/count" of a column of a summary.
-std::string text_of(const Json& column);
-
-/// "2.45 ± 3.68", with as many digits as a reader needs.
-std::string plus_minus(double mean, double deviation);
+/// A number with as many digits as a reader needs; likewise a column's field, "-" where it is not there.
+std::string brief(double value);
+std::string brief(const Json& column, const char* field);
 
 /// A Markdown table: what the commands print is what the docs hold.
 std::string markdown(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows);

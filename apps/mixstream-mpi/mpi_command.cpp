@@ -30,7 +30,7 @@ void MpiCommand::add_to(CLI::App& command) {
       "Files that every process can open, or patterns in quotes such as 'day*.csv'; read as one stream, in "
       "order");
   for (const char* of_one_process :
-       {"--threads", "--group", "--max-groups", "--half-life", "--window", "--time"})
+       {"--threads", "--group", "--max-groups", "--half-life", "--window", "--split", "--time"})
     command.get_option(of_one_process)->group("");  // not in the help; check_words says why
   constexpr const char* long_jobs = "Long jobs";
   command
@@ -100,10 +100,11 @@ Outcome<std::vector<std::string>> MpiCommand::files() const {
 std::string MpiCommand::job(const std::vector<std::string>& files) const {
   const SolveOptions& solve = fit.solve;
   std::string job = fmt::format(
-      "k={} method={} noise={} variance={} third={} lambda={},{} singular={} guard={} polish={} seed={}\n",
+      "k={} method={} noise={} variance={} third={} lambda={},{},{} objective={} singular={} guard={} "
+      "polish={} seed={}\n",
       word(solve.components), word(solve.method), word(solve.noise), word(solve.noise_variance),
-      word(solve.noise_third), word(solve.lambda2), word(solve.lambda3), solve.allow_singular,
-      word(solve.guard), word(solve.polish), word(solve.seed));
+      word(solve.noise_third), word(solve.lambda2), word(solve.lambda3), word(solve.lambda),
+      word(solve.objective), solve.allow_singular, word(solve.guard), word(solve.polish), word(solve.seed));
   job += fmt::format("y={} x={} weight={} na={} every={} load={} sample={}\n", fit.response, fit.features,
                      fit.weight, fit.missing, fit.every, fit.load, word(fit.sample_rows));
   job += fmt::format("format={} delimiter={} header={} width={} line={}\n", fit.input.format,

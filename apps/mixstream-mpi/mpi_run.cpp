@@ -22,17 +22,6 @@ constexpr std::uint64_t round_bytes = 64ULL << 20;  // of a rank, before it repo
 constexpr std::uint64_t moves_alone = 3;   // of the polish's anchor: which rows meet the first matters
 constexpr std::uint64_t fewest_rows = 64;  // of a rank, before a fit that nobody asked to see
 
-/// Where the rows of a file end: a last line without newline counts as if it had one.
-Outcome<std::uint64_t> end_of_rows(const std::string& path, std::uint64_t size, Format format) {
-  const bool text = format == Format::csv || format == Format::ndjson;
-  if (!text || size == 0) return size;
-  auto source = open_bytes(path, {size - 1, true, -1});
-  if (!source) return source.refusal();
-  char last = '\n';
-  if (const auto read = source.value()->read({&last, 1}); !read) return read.refusal();
-  return size + (last == '\n' ? 0 : 1);
-}
-
 class MpiRun final : public FitRun {
  public:
   MpiRun(const MpiCommand& command, const FitCommand& with_files, Orders& orders, int ranks)
@@ -97,6 +86,8 @@ void MpiRun::read_files() {
     if (!plan_work()) return leave_without_fit();
   }
   orders_.give_work(work_, session().estimator().state().source());
+  place(work_, orders_.count());
+  orders_.give_work(work_, session().estimator().state().source());
   read_in_rounds();
 }
 
@@ -129,7 +120,7 @@ bool MpiRun::resume() {
   return true;
 }
 
-/// Settles where a file stands in the stream, and that its columns are those wanted.
+/// Settles that a file's columns are those wanted.
 bool MpiRun::plan_file(std::size_t number, bool begun, Share& all) {
   const std::string& path = files()[number];
   const auto refuse = [&](const Refusal& refusal) {
@@ -140,13 +131,11 @@ bool MpiRun::plan_file(std::size_t number, bool begun, Share& all) {
     return fail(exit_data, fmt::format("cannot open {}: {}", path, std::strerror(errno)));
   Outcome<Input> opened = open_input(path, input_settings());
   if (!opened) return refuse(opened.refusal());
-  WorkFile file{path, begun ? input_position() : InputPosition::of(opened.value(), work_.end),
-                static_cast<std::uint64_t>(status.st_size)};
-  const Outcome<std::uint64_t> end = end_of_rows(path, file.size, opened.value().format());
-  if (!end) return refuse(end.refusal());
-  work_.end = file.position.end(end.value(), file.size);
+  WorkFile file{path, opened.value().compressed(), static_cast<std::uint64_t>(status.st_size)};
+  Segment segment{work_.files.size(), {begun ? handed_at_ : 0, ByteRange{}.end}};
+  if (begun) segment.position = file.compressed ? session().first_position() : session().next_position();
   if (const auto reader = select(std::move(opened).value()); !reader) return refuse(reader.refusal());
-  all.push_back({work_.files.size(), {begun ? handed_at_ : 0, ByteRange{}.end}});
+  all.push_back(segment);
   work_.files.push_back(std::move(file));
   return true;
 }

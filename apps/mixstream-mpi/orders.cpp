@@ -31,6 +31,12 @@ Bytes bytes_of(const Share& share) {
   return std::move(out).take();
 }
 
+Bytes bytes_of(const std::vector<std::uint64_t>& counts) {
+  ByteWriter out;
+  for (const std::uint64_t count : counts) out.put(count);
+  return std::move(out).take();
+}
+
 /// One order, done by a rank that follows.
 void obey(Order order, ByteReader in, Ranks& ranks, Part& part) {
   switch (order) {
@@ -39,6 +45,9 @@ void obey(Order order, ByteReader in, Ranks& ranks, Part& part) {
       part.take_work(take_work(in), static_cast<std::size_t>(ranks.rank()), source);
       break;
     }
+    case Order::count:
+      ranks.gather(bytes_of(part.count()));
+      break;
     case Order::branch:
       if (const Verdict begun = part.begin_branch(in.take_bytes(in.left())); !begun)
         ranks.abandon("rank " + std::to_string(ranks.rank()) + ": " + begun.refusal().text);
@@ -67,6 +76,17 @@ void Orders::give_work(const Work& work, std::uint64_t source) {
   put(out, work);
   send(ranks_, std::move(out));
   part_.take_work(work, 0, source);
+}
+
+std::vector<std::vector<std::uint64_t>> Orders::count() {
+  send(ranks_, begun(Order::count));
+  std::vector<std::vector<std::uint64_t>> counts;
+  for (const Bytes& bytes : ranks_.gather(bytes_of(part_.count()))) {
+    ByteReader in(bytes);
+    counts.emplace_back();
+    while (in.ok() && in.left() > 0) counts.back().push_back(in.take<std::uint64_t>());
+  }
+  return counts;
 }
 
 Verdict Orders::begin_branch(const Estimator& leader) {

@@ -11,6 +11,7 @@ namespace mixstream {
 
 enum class Order : std::uint32_t {
   work,     ///< files and shares
+  count,    ///< ranks tell how many rows their segments have
   branch,   ///< begin a new branch
   read,     ///< read a round; ranks report
   combine,  ///< branches are added up, in the leader
@@ -24,6 +25,7 @@ class Orders {
   Orders(Ranks& ranks, PartSettings settings) : ranks_(ranks), part_(std::move(settings)) {}
 
   void give_work(const Work& work, std::uint64_t source);
+  std::vector<std::vector<std::uint64_t>> count();  ///< rows of the segments, by rank
   Verdict begin_branch(const Estimator& leader);
   std::vector<PartReport> read(const std::vector<RoundLimits>& limits);
   Outcome<Estimator> combine();  ///< the branches live on

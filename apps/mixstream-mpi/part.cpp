@@ -95,8 +95,7 @@ Verdict Part::begin_branch(std::span<const std::byte> bytes) {
         1);
   }
   session_->resume(std::move(branch).value());
-  const std::size_t file = segment_ < share_.size() ? share_[segment_].file : 0;
-  session_->begin_part(source_, work_.files[file].position);
+  session_->begin_part(source_, segment_ < share_.size() ? share_[segment_].position : 0);
   report_.rows = 0;
   report_.bytes = 0;
   return std::monostate{};
@@ -128,19 +127,31 @@ PartReport Part::read(const RoundLimits& limits) {
   return report_;
 }
 
+std::vector<std::uint64_t> Part::count() const {
+  std::vector<std::uint64_t> counts;
+  for (const Segment& segment : share_) {
+    const auto rows = count_rows(work_.files[segment.file].path, settings_of(segment));
+    counts.push_back(rows ? rows.value() : 0);
+  }
+  return counts;
+}
+
+InputSettings Part::settings_of(const Segment& segment) const {
+  InputSettings settings = settings_.input;
+  if (!work_.files[segment.file].compressed)  // an end below the default one says that only a part is wanted
+    settings.range = {segment.range.begin, std::min(segment.range.end, ByteRange{}.end - 1)};
+  return settings;
+}
+
 bool Part::open_segment() {
   const Segment& segment = share_[segment_];
-  const WorkFile& file = work_.files[segment.file];
-  path_ = file.path;
-  InputSettings settings = settings_.input;
-  if (!file.position.compressed)  // an end below the default one says that only a part is wanted
-    settings.range = {segment.range.begin, std::min(segment.range.end, ByteRange{}.end - 1)};
-  Outcome<Input> opened = open_input(path_, settings);
+  path_ = work_.files[segment.file].path;
+  Outcome<Input> opened = open_input(path_, settings_of(segment));
   if (!opened) {
     fail(opened.refusal().text);
     return false;
   }
-  session_->begin_part(source_, file.position);
+  session_->begin_part(source_, segment.position);
   Outcome<std::unique_ptr<RowReader>> reader =
       std::move(opened.value()).select({session_->plan().numbers(), "", false});
   if (!reader) {
@@ -156,6 +167,7 @@ bool Part::open_segment() {
 void Part::close_segment() {
   reader_.reset();
   batch_ = {};
+  rows_done_ = 0;
   row_ = refused_row_ = 0;
   if (++segment_ < share_.size()) offset_ = share_[segment_].range.begin;
 }
@@ -199,6 +211,7 @@ void Part::absorb(std::uint64_t most_rows, std::uint64_t most_bytes) {
         refused ? batch_.refused[refused_row_].place.offset : batch_.places[row_].offset;
     if (offset >= stop) break;
     behind = offset + 1;
+    rows_done_ = refused ? batch_.refused[refused_row_].place.row : batch_.places[row_].row;
     if (refused) {
       refused_rows_.push_back(batch_.refused[refused_row_++]);
       refused_rows_.back().rows_before = row_ - first;
@@ -219,8 +232,9 @@ void Part::absorb(std::uint64_t most_rows, std::uint64_t most_bytes) {
 
 Share Part::left() const {
   Share left(share_.begin() + static_cast<std::ptrdiff_t>(segment_), share_.end());
-  if (!left.empty())
-    left[0].range.begin = std::min(std::max(left[0].range.begin, offset_), left[0].range.end);
+  if (left.empty()) return left;
+  left[0].range.begin = std::min(std::max(left[0].range.begin, offset_), left[0].range.end);
+  if (!work_.files[left[0].file].compressed) left[0].position += rows_done_;
   return left;
 }
 

@@ -53,6 +53,9 @@ class Part final : public RefusalListener {
   /// The files and this rank's share of them.
   void take_work(Work work, std::size_t rank, std::uint64_t source);
 
+  /// The rows of each segment of the share; 0 of one that cannot be read, which reading will tell.
+  std::vector<std::uint64_t> count() const;
+
   /// Begins anew with an empty branch, from its bytes.
   Verdict begin_branch(std::span<const std::byte> bytes);
 
@@ -69,6 +72,7 @@ class Part final : public RefusalListener {
   void tell(const RefusedWords& refused) override;
   bool goes_on(const RoundLimits& limits) const;
   bool open_segment();
+  InputSettings settings_of(const Segment& segment) const;
   void close_segment();
   bool batch_is_over() const noexcept { return row_ == batch_.rows && refused_row_ == batch_.refused.size(); }
   bool next_batch();
@@ -87,6 +91,7 @@ class Part final : public RefusalListener {
   Batch batch_;
   std::size_t row_ = 0;          // of the batch, next to absorb
   std::size_t refused_row_ = 0;  // of its refused ones
+  std::uint64_t rows_done_ = 0;  // of the reader, refused ones too
   std::uint64_t offset_ = 0;     // no row of the segment that begins before it is left
   std::vector<RefusedRow> refused_rows_;
   PartReport report_;

@@ -14,7 +14,7 @@ struct WeighedSegment {
 
 WeighedSegment weighed(const Segment& segment, const std::vector<WorkFile>& files) {
   const WorkFile& file = files[segment.file];
-  if (file.position.compressed) return {segment, std::max<std::uint64_t>(1, compressed_weight * file.size)};
+  if (file.compressed) return {segment, std::max<std::uint64_t>(1, compressed_weight * file.size)};
   const std::uint64_t end = std::min(segment.range.end, file.size);
   return {segment, end - std::min(segment.range.begin, end)};
 }
@@ -34,7 +34,7 @@ std::vector<Share> share_out(const std::vector<WorkFile>& files, const Share& al
   std::uint64_t place = 0;  // in the sum of weights
   for (const auto& [segment, weight] : segments) {
     const std::uint64_t end = place + weight;
-    if (files[segment.file].position.compressed) {
+    if (files[segment.file].compressed) {
       shares[rank_at(place + weight / 2)].push_back(segment);
       place = end;
       continue;
@@ -44,6 +44,7 @@ std::vector<Share> share_out(const std::vector<WorkFile>& files, const Share& al
       const std::uint64_t stop = rank + 1 == ranks ? end : std::min(end, (rank + 1) * each);
       Segment part = rest;
       rest.range.begin += stop - place;
+      rest.position = Segment::unknown;
       if (stop < end) part.range.end = rest.range.begin;
       shares[rank].push_back(part);
       place = stop;
@@ -52,22 +53,38 @@ std::vector<Share> share_out(const std::vector<WorkFile>& files, const Share& al
   return shares;
 }
 
+void place(Work& work, const std::vector<std::vector<std::uint64_t>>& rows) {
+  std::uint64_t next = 0;
+  for (std::size_t rank = 0; rank < work.shares.size(); ++rank) {
+    for (std::size_t i = 0; i < work.shares[rank].size(); ++i) {
+      Segment& segment = work.shares[rank][i];
+      if (segment.position == Segment::unknown) segment.position = next;
+      next = segment.position + (i < rows[rank].size() ? rows[rank][i] : 0);
+    }
+  }
+  if (work.end == Segment::unknown) work.end = next;
+}
+
 void put(ByteWriter& out, const Share& share) {
   out.put(static_cast<std::uint64_t>(share.size()));
   for (const Segment& segment : share) {
-    for (const std::uint64_t number : {segment.file, segment.range.begin, segment.range.end}) out.put(number);
+    for (const std::uint64_t number :
+         {segment.file, segment.range.begin, segment.range.end, segment.position}) {
+      out.put(number);
+    }
   }
 }
 
 Share take_share(ByteReader& in) {
   Share share;
   const auto size = in.take<std::uint64_t>();
-  if (size > in.left() / 24) in.fail();
+  if (size > in.left() / 32) in.fail();
   for (std::uint64_t i = 0; in.ok() && i < size; ++i) {
     Segment segment;
     segment.file = in.take<std::uint64_t>();
     segment.range.begin = in.take<std::uint64_t>();
     segment.range.end = in.take<std::uint64_t>();
+    segment.position = in.take<std::uint64_t>();
     share.push_back(segment);
   }
   return share;
@@ -77,11 +94,8 @@ void put(ByteWriter& out, const Work& work) {
   out.put(static_cast<std::uint64_t>(work.files.size()));
   for (const WorkFile& file : work.files) {
     out.put_text(file.path);
-    const InputPosition& position = file.position;
-    for (const std::uint64_t number : {position.begin, position.shift, position.first_row,
-                                       static_cast<std::uint64_t>(position.compressed), file.size}) {
+    for (const std::uint64_t number : {static_cast<std::uint64_t>(file.compressed), file.size})
       out.put(number);
-    }
   }
   out.put(work.end);
   out.put(static_cast<std::uint64_t>(work.shares.size()));
@@ -94,10 +108,7 @@ Work take_work(ByteReader& in) {
   for (std::uint64_t i = 0; in.ok() && i < files; ++i) {
     WorkFile file;
     file.path = in.take_text();
-    file.position.begin = in.take<std::uint64_t>();
-    file.position.shift = in.take<std::uint64_t>();
-    file.position.first_row = in.take<std::uint64_t>();
-    file.position.compressed = in.take<std::uint64_t>() != 0;
+    file.compressed = in.take<std::uint64_t>() != 0;
     file.size = in.take<std::uint64_t>();
     work.files.push_back(std::move(file));
   }

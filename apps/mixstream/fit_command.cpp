@@ -76,6 +76,14 @@ void FitCommand::add_memory_options(CLI::App& command) {
   command.add_option("--window", window, "Remember only the last so many rows")
       ->excludes(fading)
       ->group(past);
+  command
+      .add_option(
+          "--split", split,
+          "three: rows by turns into the three data sets of the paper's Algorithm 1, for --method paper;\n"
+          "none (default): every row serves all of it")
+      ->check(CLI::IsMember({"none", "three"}))
+      ->excludes(fading)
+      ->group(past);
   command.add_option("--time", time, "Column with the row's time in seconds, for a half-life in time")
       ->type_name("COLUMN")
       ->group(past);
@@ -103,7 +111,7 @@ Verdict FitCommand::check_words() const {
   if (!group.empty()) return refuse("--threads and --group do not go together");
   if (every > 0)
     return refuse("--every asks for fits in the order of the rows: leave out --threads, or --every");
-  if (!half_life.empty() || !window.empty())
+  if (!half_life.empty() || !window.empty() || split == "three")
     return refuse("--threads reads all parts of a file at once: it needs a memory of everything");
   return std::monostate{};
 }
@@ -130,6 +138,10 @@ Outcome<Memory> FitCommand::memory_of_past(const Memory& base) const {
     if (length.value().seconds) return refuse("--window takes a number of rows");
     past.kind = Memory::Kind::window_rows;
     past.length = length.value().value;
+  }
+  if (split == "three") {
+    if (!window.empty()) return refuse("--split and --window do not go together");
+    past.kind = Memory::Kind::three_parts;
   }
   if (past.kind == Memory::Kind::half_life_seconds && time.empty())
     return refuse("a half-life in time needs --time COLUMN: the rows' own clock, in seconds");

@@ -21,6 +21,7 @@ struct FitCommand {
   std::string interval;
   std::string half_life;
   std::string window;
+  std::string split;
   std::string load;
   std::string save;
   std::string report;

@@ -25,8 +25,7 @@ void SolveOptions::add_to(CLI::App& command) {
           "Number of laws: 1 to 32, or auto (chosen by the sample's BIC); default: 2, or that of the state")
       ->group(solving);
   command
-      .add_option("--method", method,
-                  "default (moments, refinement, polish), paper (Spectral Experts as published) or em")
+      .add_option("--method", method, "default (moments, refinement, polish), paper (Spectral Experts) or em")
       ->check(CLI::IsMember({"default", "paper", "em"}))
       ->group(solving);
   command
@@ -60,6 +59,20 @@ void SolveOptions::add_to(CLI::App& command) {
       ->group(solving);
   command.add_option("--lambda3", lambda3, "c of lambda_3 = c/sqrt(n) for --method paper; default: 1e-3")
       ->check(number_from(0.0, true))
+      ->group(solving);
+  command
+      .add_option(
+          "--lambda", lambda,
+          "--method paper: given (default, by --lambda2 and --lambda3), or theory (what Theorem 1 asks,\n"
+          "with the laws of the default method plugged in)")
+      ->check(CLI::IsMember({"given", "theory"}))
+      ->group(solving);
+  command
+      .add_option(
+          "--objective", objective,
+          "--method paper: printed (default, the squared loss of the paper's text), or published (the\n"
+          "unsquared loss and M2 >= 0 of its authors' programs, which made its tables)")
+      ->check(CLI::IsMember({"printed", "published"}))
       ->group(solving);
   command
       .add_flag("--allow-singular", allow_singular,
@@ -130,6 +143,9 @@ Outcome<SolveSettings> SolveOptions::settings(const SolveSettings& base) const {
   solve.noise_third = noise_third.value_or(base.noise_third);
   solve.second_penalty = lambda2.value_or(base.second_penalty);
   solve.third_penalty = lambda3.value_or(base.third_penalty);
+  if (objective)
+    solve.objective = *objective == "published" ? PaperObjective::published : PaperObjective::printed;
+  if (lambda) solve.penalty = *lambda == "theory" ? PaperPenalty::theory : PaperPenalty::given;
   solve.allow_singular = allow_singular || base.allow_singular;
   for (const PolishKind kind : {PolishKind::off, PolishKind::scoring, PolishKind::stepwise_em}) {
     if (polish == name_of(kind)) solve.polish = kind;
@@ -174,6 +190,31 @@ void InputOptions::add_to(CLI::App& command) {
       ->group(reading);
   command.add_flag("--no-header", no_header, "The first line is a row: columns are c1, c2, ...")
       ->group(reading);
+  command
+      .add_option("--header-line", header_line,
+                  "The line where the table begins, with the names; default: found by itself")
+      ->transform(whole_number())
+      ->group(reading);
+  command
+      .add_option(
+          "--comment", comment,
+          "Lines between rows that begin with this character are passed over; default: none (above the "
+          "header: #)")
+      ->type_name("CHARACTER")
+      ->group(reading);
+  command.add_option("--decimal", decimal, "The decimal sign, a point (default) or a comma: --decimal ,")
+      ->type_name("CHARACTER")
+      ->group(reading);
+  command
+      .add_option("--thousands", thousands,
+                  "What stands between groups of three digits: one of , . ' _ and a blank; default: nothing")
+      ->type_name("CHARACTER")
+      ->group(reading);
+  command
+      .add_option("--na-values", missing_words,
+                  "Words for a missing value beside NA, N/A, NaN, null, none and nothing, such as -,?,err")
+      ->type_name("WORD,...")
+      ->group(reading);
   command.add_option("--width", width, "Numbers in a raw row (f64, f32), named c1, c2, ...")
       ->check(CLI::PositiveNumber)
       ->group(reading);
@@ -194,10 +235,33 @@ Outcome<InputSettings> InputOptions::settings() const {
       return refuse("--delimiter takes one character (or \\t)");
     settings.delimiter = delimiter == "\\t" ? '\t' : delimiter[0];
   }
+  if (comment.size() > 1) return refuse("--comment takes one character");
+  if (!comment.empty()) settings.comment = comment[0];
+  Outcome<NumberRules> rules = number_rules();
+  if (!rules) return rules.refusal();
+  settings.numbers = std::move(rules).value();
+  settings.header_line = header_line;
   settings.header = !no_header;
   settings.raw_width = width;
   settings.max_line = max_line;
   return settings;
+}
+
+Outcome<NumberRules> InputOptions::number_rules() const {
+  NumberRules rules;
+  if (!decimal.empty() && decimal != "." && decimal != ",") return refuse("--decimal takes . or ,");
+  if (thousands.size() > 1 || std::string(",.'_ ").find(thousands) == std::string::npos)
+    return refuse("--thousands takes one of , . ' _ and a blank");
+  if (!decimal.empty()) rules.decimal = decimal[0];
+  if (!thousands.empty()) rules.thousands = thousands[0];
+  if (rules.decimal == rules.thousands)
+    return refuse(fmt::format("--decimal {0} and --thousands {0} contradict each other", rules.decimal));
+  for (std::size_t at = 0; at <= missing_words.size() && !missing_words.empty();) {
+    const std::size_t end = std::min(missing_words.find(',', at), missing_words.size());
+    rules.missing.push_back(missing_words.substr(at, end - at));
+    at = end + 1;
+  }
+  return rules;
 }
 
 Outcome<Length> parse_length(const std::string& text, const std::string& option) {

@@ -27,6 +27,8 @@ struct SolveOptions {
   std::optional<double> noise_third;
   std::optional<double> lambda2;
   std::optional<double> lambda3;
+  std::optional<std::string> objective;
+  std::optional<std::string> lambda;
   bool allow_singular = false;
   std::optional<std::string> polish;
   std::optional<std::string> guard;
@@ -61,11 +63,19 @@ struct InputOptions {
   std::string format = "auto";
   std::string delimiter;
   bool no_header = false;
+  std::uint64_t header_line = 0;
+  std::string comment;
+  std::string decimal;
+  std::string thousands;
+  std::string missing_words;
   std::size_t width = 0;
   std::size_t max_line = 1 << 20;
 
   void add_to(CLI::App& command);
   Outcome<InputSettings> settings() const;
+
+ private:
+  Outcome<NumberRules> number_rules() const;
 };
 
 /// "50000" rows or "90s", "10m", "2h", "1d": a number and whether it is in seconds.

@@ -156,12 +156,15 @@ void FitRun::read_file(std::size_t number) {
     return;
   }
   const bool by_words = !session_;
+  if (!command_.output.quiet) {
+    for (const std::string& note : opened.value().notes()) complain(shown(path_) + ": " + note);
+  }
   if (all_numbers(opened.value().columns()))
     complain(
         "the first line is all numbers, and was taken for the columns' names: if it is a row, say "
         "--no-header");
   if (!session_ && !begin(opened.value().columns())) return;
-  input_position_ = session_->begin_input(opened.value());
+  session_->begin_input();
   Outcome<std::unique_ptr<RowReader>> reader = select(std::move(opened).value());
   if (!reader) {
     fail(by_words ? exit_usage : exit_data, fmt::format("{}: {}", shown(path_), reader.refusal().text));
@@ -237,6 +240,7 @@ void FitRun::read_rows(RowReader& reader) {
       fail(exit_data, fmt::format("{}: {}", shown(path_), outcome.refusal().text));
       break;
     }
+    tell_passed_over(outcome.value());
     if (outcome.value().end) break;
     absorb(outcome.value());
     answer();
@@ -245,7 +249,7 @@ void FitRun::read_rows(RowReader& reader) {
     if (goes_on() && hand_over(reader)) return;
   }
   bytes_before_ += reader.bytes_taken();
-  session_->end_input(reader);
+  session_->end_input();
 }
 
 bool FitRun::hand_over(const RowReader& reader) {
@@ -271,8 +275,8 @@ bool FitRun::ready_for_parts() const {
 
 void FitRun::read_parts(std::uint64_t begin) {
   const auto began = Clock::now();
-  const ParallelPlan plan{path_,           input_,          plan_, policy(), {begin, file_end_},
-                          input_position_, command_.threads};
+  const ParallelPlan plan{
+      path_, input_, plan_, policy(), {begin, file_end_}, session_->next_position(), command_.threads};
   const std::uint64_t rows = session_->rows();
   const ParallelOutcome outcome =
       absorb_in_parallel(session_->estimator(), plan, [&](std::uint64_t more_rows, std::uint64_t more_bytes) {

@@ -68,9 +68,8 @@ class FitRun : public RefusalListener {
   const std::vector<std::string>& files() const noexcept { return files_; }
   const RowPlan& plan() const noexcept { return plan_; }
   const InputSettings& input_settings() const noexcept { return input_; }
-  std::size_t file_number() const noexcept { return file_number_; }                 ///< being read
-  const InputPosition& input_position() const noexcept { return input_position_; }  ///< of that file
-  void set_path(const std::string& path) { path_ = path; }  ///< of the rows that are told of
+  std::size_t file_number() const noexcept { return file_number_; }  ///< being read
+  void set_path(const std::string& path) { path_ = path; }           ///< of the rows that are told of
   int status() const noexcept { return status_; }
   RefusalPolicy policy() const { return {command_.strict, command_.missing == "error"}; }
 
@@ -83,6 +82,7 @@ class FitRun : public RefusalListener {
   void start_session(FeatureMap map, const std::string& response);
   void read_rows(RowReader& reader);
   void absorb(const Batch& batch);
+  void tell_passed_over(const Batch& batch);
   void read_parts(std::uint64_t begin);
   int finish();
   Verdict write_page(std::vector<Report> reports);
@@ -105,12 +105,13 @@ class FitRun : public RefusalListener {
   double interval_ = 0.0;
   double ingest_seconds_ = 0.0;
   std::size_t file_number_ = 0;
-  std::string path_;              // being read
-  InputPosition input_position_;  // of it
-  std::uint64_t file_end_ = 0;    // of a file that is read in parts; else 0
+  std::string path_;            // being read
+  std::uint64_t file_end_ = 0;  // of a file that is read in parts; else 0
   std::uint64_t bytes_before_ = 0;
   std::uint64_t rows_fitted_ = 0;
   std::size_t complaints_ = 0;
+  RefusalCauses causes_;
+  std::uint64_t comments_ = 0;  // lines passed over
   std::string last_verdict_;
   bool page_is_old_ = false;  // a fit was published since it was written
   bool page_failed_ = false;

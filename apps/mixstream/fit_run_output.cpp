@@ -21,12 +21,23 @@ void FitRun::tell(const RefusedWords& refused) {
     fail(exit_data, fmt::format("{}: {}", shown(path_), with_place(refused, path_)));
     return;
   }
+  causes_.add(refused);
   if (refused.missing || command_.output.quiet || complaints_ > complaints_shown) return;
   progress_.clear();
-  if (complaints_++ == complaints_shown)
-    complain("more refused rows follow; they are counted, not shown");
-  else
+  if (complaints_++ < complaints_shown) {
     complain(fmt::format("{}: {}: row refused", shown(path_), with_place(refused, path_)));
+    return;
+  }
+  complain("more refused rows follow; they are counted, not shown. " + causes_.words());
+}
+
+/// Lines that are no rows are told of too: the units at once, comments at the end.
+void FitRun::tell_passed_over(const Batch& batch) {
+  comments_ += batch.comments;
+  if (batch.units_line > 0 && !command_.output.quiet) {
+    progress_.clear();
+    complain(fmt::format("{}: line {} holds units, and was passed over", shown(path_), batch.units_line));
+  }
 }
 
 void FitRun::show_progress(std::uint64_t rows, std::uint64_t bytes) {
@@ -67,6 +78,8 @@ void FitRun::answer() {
 /// The last fit and the saved state, whatever ended the reading.
 int FitRun::finish() {
   progress_.clear();
+  if (comments_ > 0 && !command_.output.quiet)
+    complain(fmt::format("{} {} passed over", comments_, comments_ == 1 ? "comment was" : "comments were"));
   bool fitted = true;
   if (!output_.closed() || !command_.report.empty()) {
     const std::vector<Report> reports = session_->fits(true);
@@ -112,8 +125,7 @@ void FitRun::renew_page() {
 void FitRun::tell_unfitted(const Report& report) const {
   if (!report.components.empty() || command_.output.quiet) return;
   complain(report.group ? *report.group + ": " + report.words : report.words);
-  if (report.rows == 0 && !report.refused.empty())
-    complain("every row was refused: choose the columns with -y and -x");
+  if (report.rows == 0 && causes_.rows() > 0) complain("every row was refused. " + causes_.words());
 }
 
 void FitRun::save() {

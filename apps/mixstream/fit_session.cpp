@@ -48,28 +48,25 @@ Estimator FitSession::make_estimator() const {
   return std::move(created).value();
 }
 
-InputPosition InputPosition::of(const Input& input, std::uint64_t begin) noexcept {
-  const std::uint64_t first = input.compressed() ? mixed_bits(begin + 1) : begin;
-  return {begin, first - input.first_row(), input.first_row(), input.compressed()};
-}
-
 void FitSession::resume(Estimator estimator) {
   position_ = estimator.state().next_position();
   estimators_.insert_or_assign("", std::move(estimator));
 }
 
-const InputPosition& FitSession::begin_input(const Input& input) {
-  return input_ = InputPosition::of(input, position_);
+void FitSession::begin_input() {
+  rows_of_input_ = 0;
 }
 
 void FitSession::end_inputs_at(std::uint64_t position) {
   position_ = position;
+  rows_of_input_ = 0;
   for (auto& [group, estimator] : estimators_)
     estimator.state().begin_source(estimator.state().source(), position);
 }
 
-void FitSession::begin_part(std::uint64_t source, const InputPosition& input) {
-  input_ = input;
+void FitSession::begin_part(std::uint64_t source, std::uint64_t position) {
+  position_ = position;
+  rows_of_input_ = 0;
   estimator().state().begin_source(source);
 }
 
@@ -93,6 +90,7 @@ bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
   };
   for (const RefusedRow& row : batch.refused) {
     if (!absorb_until(std::min(row.rows_before, batch.rows))) return false;
+    rows_of_input_ = row.place.row;
     if (grouped)
       ++refused_[name_of(row.fault)];
     else
@@ -166,7 +164,8 @@ bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_
   ++at;
   if (!plan_.weight.empty()) row.weight = values[at++];
   if (!plan_.time.empty()) row.time = values[at];
-  estimator.state().begin_source(estimator.state().source(), batch.places[i].offset + input_.shift);
+  rows_of_input_ = batch.places[i].row;
+  estimator.state().begin_source(estimator.state().source(), position_ + rows_of_input_ - 1);
   const RowVerdict verdict = estimator.absorb(row);
   return verdict == RowVerdict::accepted || listener.refused(verdict, batch.places[i]);
 }

@@ -36,23 +36,9 @@ class SessionListener {
   virtual bool refused_group(std::string_view group, const RowPlace& place) = 0;  ///< one group too many
 };
 
-/// Where an input stands in the stream. A row's position, on which the sample depends, is its offset behind
-/// the input's head, after the rows' bytes of all inputs before: so any cut of a stream into resumed parts,
-/// any split of a file and any list of files has one sample. A compressed file counts as many bytes as it has
-/// on disk, for that is known before it is read; its rows have positions of their own.
-struct InputPosition {
-  std::uint64_t begin = 0;      ///< where the stream stands before the input
-  std::uint64_t shift = 0;      ///< from a row's offset in the input to its position, modulo 2^64
-  std::uint64_t first_row = 0;  ///< offset
-  bool compressed = false;
-
-  static InputPosition of(const Input& input, std::uint64_t begin) noexcept;
-  /// Where the stream stands behind rows that end at `offset`, after `taken` bytes of the file.
-  std::uint64_t end(std::uint64_t offset, std::uint64_t taken) const noexcept {
-    return begin + (compressed ? taken : offset - first_row);
-  }
-};
-
+/// A row's position, on which the sample depends, is its number in the stream, refused rows counted: so the
+/// same rows have one sample in any format, with any line ends, compressed or not, in any cut into resumed
+/// parts, split of a file or list of files.
 class FitSession {
  public:
   /// Throws std::runtime_error when the settings are refused: Estimator::create was not asked first.
@@ -61,15 +47,18 @@ class FitSession {
   /// Takes up an estimator for the one group of a session without groups.
   void resume(Estimator estimator);
 
-  /// Rows that follow come from this input; and after them.
-  const InputPosition& begin_input(const Input& input);
-  void end_input(const RowReader& reader) {
-    end_inputs_at(input_.end(reader.offset(), reader.bytes_taken()));
-  }
+  /// Rows that follow come from another input; and after them.
+  void begin_input();
   void end_inputs_at(std::uint64_t position);
+  void end_input() { end_inputs_at(next_position()); }
 
-  /// Rows that follow come from a part of a stream that another session leads.
-  void begin_part(std::uint64_t source, const InputPosition& input);
+  /// Rows that follow come from a part of a stream that another session leads, whose first row has this
+  /// position.
+  void begin_part(std::uint64_t source, std::uint64_t position);
+
+  std::uint64_t first_position() const noexcept { return position_; }  ///< of the input or part being read
+  /// Of the row behind the last one absorbed or refused.
+  std::uint64_t next_position() const noexcept { return position_ + rows_of_input_; }
 
   /// Makes the fits that are due after rows were added from elsewhere. False: the listener ended it.
   bool fit_if_due(SessionListener& listener);
@@ -110,8 +99,8 @@ class FitSession {
   RowPlan plan_;
   EstimatorSettings settings_;
   std::size_t most_groups_;
-  InputPosition input_;         // being read
-  std::uint64_t position_ = 0;  // of the stream, before it
+  std::uint64_t position_ = 0;       // of the first row of the input or part being read
+  std::uint64_t rows_of_input_ = 0;  // absorbed or refused so far
   std::map<std::string, Estimator, std::less<>> estimators_;
   std::map<std::string, std::uint64_t, std::less<>> refused_;  // of rows without a group's estimator
   std::map<std::string, FitHistory, std::less<>> histories_;

@@ -24,7 +24,7 @@ class Part final : public RefusalListener {
   Part(const ParallelPlan& plan, ByteRange range, Estimator branch, std::uint64_t source)
       : RefusalListener(plan.policy), plan_(plan), session_(plan.rows, branch.settings(), 1) {
     session_.resume(std::move(branch));
-    session_.begin_part(source, plan.position);
+    source_ = source;
     input_ = plan.input;
     input_.range = range;
     input_.wake_descriptor = -1;
@@ -32,18 +32,24 @@ class Part final : public RefusalListener {
 
   bool fitted(const Report&) override { return true; }  // none falls due in a branch
 
+  /// How many rows there are, refused ones too; a failure is told when they are read.
+  std::uint64_t count() const {
+    const Outcome<std::uint64_t> rows = count_rows(plan_.path, input_);
+    return rows ? rows.value() : 0;
+  }
+
+  void begin_at(std::uint64_t position) { session_.begin_part(source_, position); }
+
   void run(Totals& totals) {
     Outcome<Input> opened = open_input(plan_.path, input_);
     if (!opened) return fail(opened.refusal());
     auto reader = std::move(opened.value()).select({plan_.rows.numbers(), "", false});
     if (!reader) return fail(reader.refusal());
-    end_ = reader.value()->offset();
     std::uint64_t bytes = 0;
     while (end_requested() == 0) {
       const Outcome<Batch> batch = reader.value()->next();
       if (!batch) return fail(batch.refusal());
       if (batch.value().end || !session_.absorb(batch.value(), *this)) return;
-      end_ = reader.value()->offset();
       totals.rows += batch.value().rows;
       totals.bytes += reader.value()->bytes_taken() - bytes;
       bytes = reader.value()->bytes_taken();
@@ -53,7 +59,7 @@ class Part final : public RefusalListener {
   const Estimator& estimator() const { return session_.estimator(); }
   const std::vector<RefusedWords>& refused_rows() const noexcept { return refused_; }
   const std::string& failure() const noexcept { return failure_; }
-  std::uint64_t end() const noexcept { return plan_.position.end(end_, 0); }
+  std::uint64_t end() const noexcept { return session_.next_position(); }
   bool broken() const noexcept { return fatal_ || !failure_.empty(); }
 
  private:
@@ -68,7 +74,7 @@ class Part final : public RefusalListener {
   FitSession session_;
   std::vector<RefusedWords> refused_;
   std::string failure_;
-  std::uint64_t end_ = 0;
+  std::uint64_t source_ = 0;
   bool fatal_ = false;
 };
 
@@ -79,6 +85,16 @@ std::vector<ByteRange> cut(ByteRange range, std::size_t parts) {
     ranges.push_back({range.begin + step * i, range.begin + step * (i + 1)});
   ranges.back().end = ByteRange{}.end;
   return ranges;
+}
+
+void count_all(std::vector<std::unique_ptr<Part>>& parts, std::uint64_t position) {
+  std::vector<std::future<std::uint64_t>> counts;
+  for (auto& part : parts)
+    counts.push_back(std::async(std::launch::async, [&part] { return part->count(); }));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i]->begin_at(position);
+    position += counts[i].get();
+  }
 }
 
 void run_all(std::vector<std::unique_ptr<Part>>& parts, const ParallelProgress& progress) {
@@ -99,7 +115,7 @@ ParallelOutcome absorb_in_parallel(Estimator& estimator, const ParallelPlan& pla
                                    const ParallelProgress& progress) {
   ParallelOutcome outcome;
   const MomentState& state = estimator.state();
-  outcome.end = plan.position.end(plan.range.begin, 0);
+  outcome.end = plan.position;
   std::vector<std::unique_ptr<Part>> parts;
   for (const ByteRange& range : cut(plan.range, plan.threads)) {
     Outcome<Estimator> branch = estimator.branch();
@@ -109,6 +125,7 @@ ParallelOutcome absorb_in_parallel(Estimator& estimator, const ParallelPlan& pla
     }
     parts.push_back(std::make_unique<Part>(plan, range, std::move(branch).value(), state.source()));
   }
+  count_all(parts, plan.position);
   run_all(parts, progress);
   for (const auto& part : parts) {
     if (const Verdict verdict = estimator.merge_branch(part->estimator()); !verdict)

@@ -18,8 +18,8 @@ struct ParallelPlan {
   InputSettings input;
   RowPlan rows;
   RefusalPolicy policy;
-  ByteRange range;         ///< what is left of the file, up to its end
-  InputPosition position;  ///< of the file in the stream
+  ByteRange range;             ///< what is left of the file, up to its end
+  std::uint64_t position = 0;  ///< of the first row left, in the stream
   std::size_t threads = 1;
 };
 
@@ -33,9 +33,10 @@ struct ParallelOutcome {
 /// Called a few times a second with the rows and bytes of all parts so far.
 using ParallelProgress = std::function<void(std::uint64_t rows, std::uint64_t bytes)>;
 
-/// Absorbs the range. The parts are branches of the estimator (its pilot must be fixed) and are added in file
-/// order, so the result depends on the file and the number of threads alone; the sample not even on that.
-/// Parts behind a fatal row or a broken one are left out. Ends early when a signal asks for it.
+/// Absorbs the range, whose rows are counted first: a row's position is its number. The parts are branches of
+/// the estimator (its pilot must be fixed) and are added in file order, so the result depends on the file and
+/// the number of threads alone; the sample not even on that. Parts behind a fatal row or a broken one are
+/// left out. Ends early when a signal asks for it.
 ParallelOutcome absorb_in_parallel(Estimator& estimator, const ParallelPlan& plan,
                                    const ParallelProgress& progress);
 

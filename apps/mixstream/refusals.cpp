@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "input/bytes.hpp"
+#include "input/number_rules.hpp"
 
 namespace mixstream {
 namespace {
@@ -24,7 +27,105 @@ const char* words_of(RowVerdict verdict) {
   }
 }
 
+std::string quoted(std::string_view text) {
+  return fmt::format("\"{}\"", text);
+}
+
+/// What to do about a text where a number should be.
+std::string remedy_for_text(std::string_view column, std::string_view text) {
+  using enum NumberStyle;
+  switch (style_of(text)) {
+    case decimal_comma:
+      return "say --decimal , for decimal commas";
+    case either_comma:
+      return "say --decimal , if the comma is a decimal sign, --thousands , if it stands between thousands";
+    case comma_thousands:
+      return "say --thousands ,";
+    case point_thousands:
+      return "say --decimal , --thousands .";
+    case blank_thousands:
+      return "say --thousands ' '";
+    case blank_thousands_comma:
+      return "say --decimal , --thousands ' '";
+    case apostrophe_thousands:
+      return "say --thousands \"'\"";
+    case NumberStyle::time:
+      return fmt::format("it holds times: leave it out of -x, and say --time '{}' where the time matters",
+                         column);
+    case with_unit:
+      return fmt::format("take the unit away: sed 's/ *{}//g' FILE | mixstream ...",
+                         text.substr(std::min(text.find_first_not_of("+-.,0123456789 "), text.size())));
+    case none:
+      return {};
+  }
+  return {};
+}
+
+/// Lines with other fields than the header: comments, a header further below, or none.
+std::string remedy_for_ragged(const RefusedRow& row) {
+  const std::string_view line = row.excerpt.view();
+  if (line.starts_with('#')) return "say --comment '#' if such lines are comments";
+  const std::string_view first = line.substr(0, line.find_first_of(",;\t|"));
+  const bool words = parse_number(first).kind == NumberKind::text && style_of(first) == NumberStyle::none;
+  if (row.fields > 1 && words && row.place.line > 0)
+    return fmt::format("say --header-line {0} if the names of the columns stand in line {0}", row.place.line);
+  if (row.fields > row.expected && row.place.line > 0)
+    return fmt::format(
+        "say --header-line {} --no-header if the rows begin there, and call the columns c1, c2, ...",
+        row.place.line);
+  return "mixstream look shows how the lines differ";
+}
+
+std::string remedy_for(const RefusedRow& row) {
+  switch (row.fault) {
+    case RowFault::ragged:
+      return remedy_for_ragged(row);
+    case RowFault::not_a_number: {
+      const std::string style = remedy_for_text(row.column, row.excerpt.view());
+      if (!style.empty()) return style;
+      return fmt::format(
+          "say --na-values '{}' if that means a missing value; choose other columns with -x, or "
+          "write the column as a category, if it holds words",
+          row.excerpt.view());
+    }
+    case RowFault::line_too_long:
+      return "say --max-line with a larger number";
+    case RowFault::open_quote:
+      return "a quote in the text must be doubled";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
+
+void RefusalCauses::add(const RefusedWords& refused) {
+  ++rows_;
+  if (!refused.missing) ++told_;
+  Cause& cause = causes_[refused.cause];
+  if (cause.rows++ == 0) cause.first = refused;
+}
+
+const RefusalCauses::Cause* RefusalCauses::most() const {
+  const Cause* most = nullptr;
+  for (const auto& [name, cause] : causes_) {
+    if (most == nullptr || cause.rows > most->rows) most = &cause;
+  }
+  return most;
+}
+
+std::string RefusalCauses::words() const {
+  const Cause* cause = most();
+  if (cause == nullptr) return {};
+  const std::string share = cause->rows == rows_ ? "" : fmt::format("{} of them: ", cause->rows);
+  const std::string remedy = cause->first.remedy.empty() ? "" : "; " + cause->first.remedy;
+  return share + cause->first.words + remedy;
+}
+
+const std::string& RefusalCauses::remedy() const {
+  static const std::string none;
+  return most() == nullptr ? none : most()->first.remedy;
+}
 
 std::string with_place(const RefusedWords& refused, const std::string& path) {
   if (refused.place.line > 0) return fmt::format("line {}: {}", refused.place.line, refused.words);
@@ -45,15 +146,20 @@ bool RefusalListener::refused(const RefusedRow& row) {
   const bool fatal = policy_.strict || (missing && policy_.missing_is_error);
   std::string words = describe(row);
   words.erase(0, words.find(": ") + 2);  // the place, which a range does not know
-  return judge({row.place, std::move(words), fatal, missing && !fatal});
+  std::string cause = name_of(row.fault);
+  if (!row.column.empty()) cause += " " + quoted(row.column);
+  if (row.fault == RowFault::ragged) cause += fmt::format(" {}", row.fields);
+  if (row.fault == RowFault::ragged && row.excerpt.view().starts_with('#')) cause += " #";
+  return judge({row.place, std::move(words), fatal, missing && !fatal, std::move(cause), remedy_for(row)});
 }
 
 bool RefusalListener::refused(RowVerdict verdict, const RowPlace& place) {
-  return judge({place, words_of(verdict), policy_.strict, false});
+  return judge({place, words_of(verdict), policy_.strict, false, name_of(verdict)});
 }
 
 bool RefusalListener::refused_group(std::string_view group, const RowPlace& place) {
-  return judge({place, fmt::format("group \"{}\" is one too many", group), policy_.strict, false});
+  return judge({place, fmt::format("group \"{}\" is one too many", group), policy_.strict, false,
+                "too_many_groups", "say --max-groups with a larger number"});
 }
 
 }  // namespace mixstream

@@ -50,6 +50,8 @@ std::string memory_words(const Memory& memory) {
       return fmt::format("half-life of {:g} seconds", memory.length);
     case Memory::Kind::window_rows:
       return fmt::format("window of {:g} rows in {} panes", memory.length, memory.panes);
+    case Memory::Kind::three_parts:
+      return "everything, in three data sets";
   }
   return "unknown";
 }

@@ -53,7 +53,9 @@ Outcome<std::unique_ptr<Daemon>> Daemon::start(Config config) {
     daemon->web_ = std::move(web).value();
     log(LogLevel::info, fmt::format("the page is at {}", daemon->web_->url()));
   }
-  if (const Verdict verdict = daemon->begin(); !verdict) return verdict.refusal();
+  daemon->begin_workers();  // first: a source may make a refit due with its first message
+  if (const Verdict verdict = daemon->begin_sources(); !verdict) return verdict.refusal();
+  daemon->ready_ = true;
   return daemon;
 }
 
@@ -82,17 +84,9 @@ Verdict Daemon::open_streams(const Config& config, Streams kept) {
   return std::monostate{};
 }
 
-/// Workers first: a source may make a refit due with its first message.
-Verdict Daemon::begin() {
-  begin_workers();
-  Verdict verdict = begin_sources();
-  ready_ = static_cast<bool>(verdict);
-  return verdict;
-}
-
 void Daemon::begin_workers() {
-  solver_ = std::make_unique<Ticker>(50ms, [this] { solve_due(); });
-  keeper_ = std::make_unique<Ticker>(100ms, [this] { keep_due(); });
+  solver_ = std::make_unique<Ticker>(50ms, [this](Ticker& ticker) { solve_due(ticker); });
+  keeper_ = std::make_unique<Ticker>(100ms, [this](Ticker& ticker) { keep_due(ticker); });
 }
 
 void Daemon::end_workers() {
@@ -102,30 +96,57 @@ void Daemon::end_workers() {
   }
 }
 
+/// Those that are not there yet.
 Verdict Daemon::begin_sources() {
-  sources_.clear();
-  std::vector<Subscription> subscriptions;
+  if (Verdict verdict = begin_broker(); !verdict) return verdict;
   for (const std::shared_ptr<Stream>& stream : all()) {
-    sources_.emplace_back();
-    if (!stream->config().topic.empty()) {
-      subscriptions.push_back(
-          {stream->config().topic, [stream](const Arrival& arrival) { return stream->take(arrival); }});
-      continue;
+    if (sources_.contains(stream->config().name)) continue;
+    if (stream->config().topic.empty()) {
+      if (Verdict verdict = begin_source(stream); !verdict) return verdict;
+    } else if (config_.mqtt.own_sessions) {
+      Outcome<std::unique_ptr<MqttClient>> session = begin_session(stream);
+      if (!session) return session.refusal();
+      sources_[stream->config().name] = std::move(session).value();
     }
-    if (Verdict verdict = begin_source(stream); !verdict) return verdict;
   }
-  if (!config_.mqtt.enabled) return std::monostate{};
-  const auto note = [this](bool session_present) {
-    if (!session_present) session_lost_ = true;
-    connected_anew_ = true;
-  };
-  Outcome<std::unique_ptr<MqttClient>> mqtt = MqttClient::start(config_.mqtt, std::move(subscriptions), note);
-  if (!mqtt) return mqtt.refusal();
-  mqtt_ = std::move(mqtt).value();
   return std::monostate{};
 }
 
-/// The source of the stream that sources_ ends with.
+/// The session that publishes. Where streams have sessions of their own, it only takes what one that they
+/// once shared still brings.
+Verdict Daemon::begin_broker() {
+  if (!config_.mqtt.enabled || mqtt_) return std::monostate{};
+  SessionSettings settings{.mqtt = config_.mqtt,
+                           .client_id = config_.mqtt.client_id,
+                           .subscriptions = {},
+                           .leftovers = {},
+                           .notes = config_.state_folder + "/.subscriptions"};
+  for (const std::shared_ptr<Stream>& stream : all()) {
+    if (stream->config().topic.empty()) continue;
+    (config_.mqtt.own_sessions ? settings.leftovers : settings.subscriptions)
+        .push_back(
+            {stream->config().topic, [stream](const Arrival& arrival) { return stream->take(arrival); }});
+  }
+  Outcome<std::unique_ptr<MqttClient>> mqtt = MqttClient::start(std::move(settings));
+  if (!mqtt) return mqtt.refusal();
+  mqtt_ = std::move(mqtt).value();
+  connects_ = 0;
+  return std::monostate{};
+}
+
+/// A session of the stream's own: when it cannot store a message, no other stream waits for it.
+Outcome<std::unique_ptr<MqttClient>> Daemon::begin_session(const std::shared_ptr<Stream>& stream) const {
+  const StreamConfig& config = stream->config();
+  return MqttClient::start(
+      {.mqtt = config_.mqtt,
+       .client_id = config_.mqtt.client_id + "-" + config.name,
+       .subscriptions = {{config.topic, [stream](const Arrival& arrival) { return stream->take(arrival); }}},
+       .leftovers = {},
+       .notes = config_.state_folder + "/" + config.name + "/subscriptions",
+       .publishes = false,
+       .probes = false});
+}
+
 Verdict Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
   const StreamConfig& config = stream->config();
   Take take = [stream](const Arrival& arrival) { return stream->take(arrival); };
@@ -133,12 +154,12 @@ Verdict Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
   if (config.standard_input) {
     if (!standard_input_ || standard_input_->settings() != cutting)
       standard_input_ = std::make_shared<Cutter>(cutting);
-    sources_.back() = read_standard_input(standard_input_, std::move(take));
+    sources_[config.name] = read_standard_input(standard_input_, std::move(take));
     return std::monostate{};
   }
-  const auto keep = [this](Outcome<std::unique_ptr<Source>> source) -> Verdict {
+  const auto keep = [&](Outcome<std::unique_ptr<Source>> source) -> Verdict {
     if (!source) return source.refusal();
-    sources_.back() = std::move(source).value();
+    sources_[config.name] = std::move(source).value();
     return std::monostate{};
   };
   if (config.socket.empty()) {
@@ -150,17 +171,16 @@ Verdict Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
   return keep(listen_for_lines({.address = address.value(), .cutting = cutting}, std::move(take)));
 }
 
-/// False: a source hangs in a message that could not be stored.
+/// All at once: many brokers that do not answer hold us up no longer than one.
 bool Daemon::end_sources() {
   bool ended = true;
-  for (const std::unique_ptr<Source>& source : sources_) {
-    if (source) ended = source->stop() && ended;
-  }
+  for (const auto& [stream, source] : sources_) source->ask_to_stop();
+  if (mqtt_) mqtt_->ask_to_stop();
+  for (const auto& [stream, source] : sources_) ended = source->stop() && ended;
   if (mqtt_) ended = mqtt_->stop() && ended;
-  if (!ended) return false;
   sources_.clear();
   mqtt_.reset();
-  return true;
+  return ended;
 }
 
 Daemon::Streams Daemon::all() const {
@@ -168,14 +188,16 @@ Daemon::Streams Daemon::all() const {
   return streams_;
 }
 
-void Daemon::solve_due() {
+void Daemon::solve_due(Ticker& ticker) {
   for (const std::shared_ptr<Stream>& stream : all()) {
     if (stream->refit_is_due()) stream->refit();
+    ticker.come_around();
   }
 }
 
-void Daemon::keep_due() {
+void Daemon::keep_due(Ticker& ticker) {
   for (const std::shared_ptr<Stream>& stream : all()) {
+    ticker.come_around();
     stream->keep_feedback(1s);
     if (!stream->snapshot_is_due()) continue;
     if (const Verdict verdict = stream->snapshot(); !verdict)
@@ -183,23 +205,34 @@ void Daemon::keep_due() {
   }
 }
 
-SourceState Daemon::source_state(std::size_t stream) const {
-  if (stream < sources_.size() && sources_[stream]) return sources_[stream]->state();
-  return mqtt_ ? mqtt_->state() : SourceState{false, false, "not started"};
+const Source* Daemon::source_of(const std::string& stream) const {
+  const auto found = sources_.find(stream);
+  return found == sources_.end() ? static_cast<const Source*>(mqtt_.get()) : found->second.get();
+}
+
+/// What befell the session that publishes befell every stream of that broker.
+void Daemon::watch_sources(const Streams& streams) {
+  const std::vector<SourceEvent> shared = mqtt_ ? mqtt_->take_events() : std::vector<SourceEvent>{};
+  for (const std::shared_ptr<Stream>& stream : streams) {
+    const std::string& name = stream->config().name;
+    const auto own = sources_.find(name);
+    std::vector<SourceEvent> events;
+    if (own != sources_.end()) events = own->second->take_events();
+    if (!stream->config().topic.empty()) events.insert(events.end(), shared.begin(), shared.end());
+    const Source* const source = source_of(name);
+    if (source == nullptr)
+      stream->watch({false, false, "not started"}, {}, events);
+    else
+      stream->watch(source->state(), source->counts(), events);
+  }
 }
 
 void Daemon::tick() {
   const Clock::time_point now = Clock::now();
-  const Streams streams = all();
-  for (std::size_t i = 0; i < streams.size(); ++i) streams[i]->watch(source_state(i));
-  if (session_lost_.exchange(false)) {
-    for (const std::shared_ptr<Stream>& stream : streams) {
-      if (!stream->config().topic.empty()) stream->session_was_lost();
-    }
-  }
+  watch_sources(all());
   if (mqtt_) {
-    mqtt_->revive();
-    publish(connected_anew_.exchange(false));
+    const std::uint64_t connects = mqtt_->connects();
+    publish(std::exchange(connects_, connects) != connects);
   }
   notify(now);
 }
@@ -255,9 +288,9 @@ void Daemon::refit_all() {
   }
 }
 
-bool Daemon::snapshot_all() {
+bool Daemon::snapshot_all(const Streams& streams) {
   bool saved = true;
-  for (const std::shared_ptr<Stream>& stream : all()) {
+  for (const std::shared_ptr<Stream>& stream : streams) {
     stream->keep_feedback(0s);
     const Verdict verdict = stream->snapshot();
     if (!verdict) log(LogLevel::error, verdict.refusal().text, stream->config().name);
@@ -270,72 +303,24 @@ bool Daemon::stop() {
   ready_ = false;
   if (mqtt_) publish(false);
   for (const std::shared_ptr<Stream>& stream : all()) stream->give_up();
-  const bool sources_ended = end_sources();
+  if (!end_sources())
+    log(LogLevel::warning, "a source did not end in time; what it held is not acknowledged");
   const bool keeper_ended = !keeper_ || keeper_->stop(4s);
   if (solver_ && !solver_->stop(1s))  // nothing is lost: it is made again from the same rows
     log(LogLevel::info, "a solve is left unfinished");
   if (!keeper_ended) return false;  // two must not write snapshots at once; the journal has everything
-  const bool saved = snapshot_all();
-  return sources_ended && saved;
+  return snapshot_all(all());
 }
 
 bool Daemon::is_done() const {
-  const Streams streams = all();
-  for (std::size_t i = 0; i < streams.size(); ++i) {
-    if (!source_state(i).done) return false;
-    if (streams[i]->is_solved()) continue;
-    static_cast<void>(streams[i]->request_refit());
+  for (const std::shared_ptr<Stream>& stream : all()) {
+    const Source* const source = source_of(stream->config().name);
+    if (source == nullptr || !source->state().done) return false;
+    if (stream->is_solved()) continue;
+    static_cast<void>(stream->request_refit());
     return false;
   }
   return true;
-}
-
-Verdict Daemon::reload(Config config) {
-  if (config.state_folder != config_.state_folder)
-    return Refusal{Reason::bad_settings, "state_folder changes only with a restart"};
-  if (const Health now = health(); !now.ok)
-    return Refusal{Reason::input_output, "not while this is so: " + now.words};
-  Streams kept;
-  for (const std::shared_ptr<Stream>& stream : all()) {
-    const auto same = std::ranges::find_if(config.streams, [&](const StreamConfig& wanted) {
-      return wanted.name == stream->config().name && wanted.text == stream->config().text;
-    });
-    if (same != config.streams.end()) kept.push_back(stream);
-  }
-  if (config.http_text != config_.http_text)
-    log(LogLevel::warning, "changes of [http] come into force with a restart");
-  const Config old = config_;
-  rest();
-  if (!snapshot_all()) log(LogLevel::error, "not every stream could be saved before the new configuration");
-  const Verdict verdict = put_in_force(std::move(config), kept);
-  if (!verdict) {
-    rest();
-    const Verdict back = put_in_force(old, kept);
-    broken_ = !back;
-    return broken_ ? back : verdict;
-  }
-  set_log(config_.log);
-  const std::lock_guard lock(mutex_);
-  last_reload_ok_ = true;
-  last_reload_ = std::chrono::system_clock::now();
-  return std::monostate{};
-}
-
-/// Ends every thread that touches streams; the sources keep for us what comes meanwhile, as far as they can.
-void Daemon::rest() {
-  ready_ = false;
-  end_sources();
-  end_workers();
-}
-
-Verdict Daemon::put_in_force(Config config, const Streams& kept) {
-  {
-    const std::lock_guard lock(mutex_);
-    streams_ = kept;  // closes the others, so that their folders are free
-  }
-  if (Verdict verdict = open_streams(config, kept); !verdict) return verdict;
-  config_ = std::move(config);
-  return begin();
 }
 
 void Daemon::note_failed_reload() {

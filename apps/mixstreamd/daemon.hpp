@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -57,22 +58,25 @@ class Daemon final : public DaemonView {
 
   explicit Daemon(Config config);
   Verdict open_streams(const Config& config, Streams kept);
-  Verdict begin();
-  void rest();
-  Verdict put_in_force(Config config, const Streams& kept);
   Verdict begin_sources();
   Verdict begin_source(const std::shared_ptr<Stream>& stream);
+  Verdict begin_broker();
+  Outcome<std::unique_ptr<MqttClient>> begin_session(const std::shared_ptr<Stream>& stream) const;
   bool end_sources();
   void begin_workers();
   void end_workers();
-  bool snapshot_all();
+  Verdict put_in_force(Config config);
+  void leave(const Config& next);
+  void leave_broker(const Config& next);
+  bool snapshot_all(const Streams& streams);
   Streams all() const;
-  void solve_due();
-  void keep_due();
+  void solve_due(Ticker& ticker);
+  void keep_due(Ticker& ticker);
   void publish(bool again);
   void publish_status();
   void notify(Clock::time_point now);
-  SourceState source_state(std::size_t stream) const;
+  const Source* source_of(const std::string& stream) const;
+  void watch_sources(const Streams& streams);
 
   Config config_;
   const WallTime started_ = std::chrono::system_clock::now();
@@ -82,10 +86,9 @@ class Daemon final : public DaemonView {
   bool last_reload_ok_ = true;
   std::optional<WallTime> last_reload_;
 
-  std::unique_ptr<MqttClient> mqtt_;
-  std::vector<std::unique_ptr<Source>> sources_;  // one for each stream; null where it is MQTT
-  std::atomic<bool> connected_anew_{false};
-  std::atomic<bool> session_lost_{false};
+  std::unique_ptr<MqttClient> mqtt_;  // what we publish; in a shared session what comes, too
+  std::map<std::string, std::unique_ptr<Source>> sources_;  // by stream; none for those of a shared session
+  std::uint64_t connects_ = 0;                              // of mqtt_, when all was last published
   std::atomic<bool> ready_{false};
   std::shared_ptr<Cutter> standard_input_;  // outlives a reload: it may hold half a row
   std::unique_ptr<Ticker> solver_;

@@ -4,7 +4,7 @@
 
 namespace mixstream {
 
-Ticker::Ticker(std::chrono::milliseconds period, std::function<void()> work)
+Ticker::Ticker(std::chrono::milliseconds period, std::function<void(Ticker&)> work)
     : period_(period), work_(std::move(work)), thread_([this] { run(); }) {}
 
 Ticker::~Ticker() {
@@ -25,7 +25,7 @@ void Ticker::run() {
     working_ = true;
     began_ = Clock::now();
     lock.unlock();
-    work_();
+    work_(*this);
     lock.lock();
     working_ = false;
   }
@@ -46,6 +46,11 @@ bool Ticker::stop(std::chrono::milliseconds patience) {
   ending_ = true;
   changed_.notify_all();
   return changed_.wait_for(lock, patience, [this] { return ended_; });
+}
+
+void Ticker::come_around() {
+  const std::lock_guard lock(mutex_);
+  began_ = Clock::now();
 }
 
 std::chrono::milliseconds Ticker::busy() const {

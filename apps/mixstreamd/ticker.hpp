@@ -13,7 +13,7 @@ class Ticker {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Ticker(std::chrono::milliseconds period, std::function<void()> work);
+  Ticker(std::chrono::milliseconds period, std::function<void(Ticker&)> work);
   ~Ticker();
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
@@ -21,6 +21,8 @@ class Ticker {
   void wake();  ///< any thread; never waits for the work
   /// Ends the thread after what it does now. False: that took longer than `patience`, and it still goes on.
   bool stop(std::chrono::milliseconds patience);
+  /// The work has done one of several things: what it does next is timed anew. From inside the work.
+  void come_around();
   /// How long it has been at work since it last came around.
   std::chrono::milliseconds busy() const;
 
@@ -28,7 +30,7 @@ class Ticker {
   void run();
 
   std::chrono::milliseconds period_;
-  std::function<void()> work_;
+  std::function<void(Ticker&)> work_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool woken_ = false;

@@ -84,6 +84,9 @@ struct StreamView {
   std::uint64_t journal_bytes = 0;   ///< of the segments that are kept, for the older generation too
   std::optional<WallTime> snapshot;  ///< when the newest one was written
   bool source_connected = true;
+  std::string source_words;              ///< how the source is
+  std::uint64_t unmatched_messages = 0;  ///< of the broker's session, whose topics fit no stream
+  std::uint64_t retained_messages = 0;   ///< copies that the broker keeps, not folded
   Health health;
   std::vector<Alarm> alarms;  ///< newest first; the daemon keeps a bounded number
 };

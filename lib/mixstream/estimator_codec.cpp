@@ -10,10 +10,13 @@ namespace {
 
 constexpr std::uint32_t estimator_section = first_guest_type;
 constexpr std::size_t most_events = 64;
-constexpr std::uint32_t doubt_bit = 4;              // beside a small number: states from before it hold none
-constexpr std::uint32_t tentative_bit = 8;          // likewise
-constexpr std::uint32_t modes_bit = 16;             // rows in order follow instead of a polish
-constexpr std::uint32_t branch_bit = 4;             // beside the kind of noise
+constexpr std::uint32_t doubt_bit = 4;      // beside a small number: states from before it hold none
+constexpr std::uint32_t tentative_bit = 8;  // likewise
+constexpr std::uint32_t modes_bit = 16;     // rows in order follow instead of a polish
+constexpr std::uint32_t branch_bit = 4;     // beside the kind of noise
+constexpr std::uint64_t singular_bit = 1;   // of the paper's choices, in one number
+constexpr std::uint64_t published_bit = 2;
+constexpr std::uint64_t theory_bit = 4;
 constexpr std::uint64_t largest_list = 1ULL << 24;  // numbers; no list here comes near
 
 void put(ByteWriter& out, const std::vector<double>& values) {
@@ -240,12 +243,18 @@ void take_order_bits(std::uint64_t bits, SolveSettings& solve, ByteReader& in) {
   }
 }
 
+std::uint64_t paper_choices(const SolveSettings& solve) {
+  return (solve.allow_singular ? singular_bit : 0U) |
+         (solve.objective == PaperObjective::published ? published_bit : 0U) |
+         (solve.penalty == PaperPenalty::theory ? theory_bit : 0U);
+}
+
 void put(ByteWriter& out, const SolveSettings& solve) {
   for (const std::uint64_t number :
        {static_cast<std::uint64_t>(solve.component_count),
         static_cast<std::uint64_t>(solve.largest_component_count), static_cast<std::uint64_t>(solve.method),
         static_cast<std::uint64_t>(solve.noise), static_cast<std::uint64_t>(solve.em_starts), solve.seed,
-        static_cast<std::uint64_t>(solve.allow_singular), static_cast<std::uint64_t>(solve.guard),
+        paper_choices(solve), static_cast<std::uint64_t>(solve.guard),
         static_cast<std::uint64_t>(solve.polish) | order_bits(solve)}) {
     out.put(number);
   }
@@ -268,7 +277,11 @@ SolveSettings take_solve(ByteReader& in) {
   solve.noise = static_cast<NoiseModel>(noise);
   solve.em_starts = static_cast<int>(in.take<std::uint64_t>() & 0xffff);
   solve.seed = in.take<std::uint64_t>();
-  for (bool* flag : {&solve.allow_singular, &solve.guard}) *flag = in.take<std::uint64_t>() != 0;
+  const auto choices = in.take<std::uint64_t>();
+  solve.allow_singular = (choices & singular_bit) != 0;
+  if ((choices & published_bit) != 0) solve.objective = PaperObjective::published;
+  if ((choices & theory_bit) != 0) solve.penalty = PaperPenalty::theory;
+  solve.guard = in.take<std::uint64_t>() != 0;
   auto polish = in.take<std::uint64_t>();
   take_order_bits(polish, solve, in);
   polish &= 0xff;

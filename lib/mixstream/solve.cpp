@@ -14,6 +14,7 @@
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/paper_verdict.hpp"
 #include "mixstream/refinement/component_count.hpp"
 #include "mixstream/refinement/outliers.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
@@ -158,6 +159,8 @@ class Solver {
     spectral.noise_third = settings_.noise_third;
     spectral.second_penalty = settings_.second_penalty;
     spectral.third_penalty = settings_.third_penalty;
+    spectral.objective = settings_.objective;
+    spectral.penalty = settings_.penalty;
     spectral.allow_singular = settings_.allow_singular;
     spectral.feature_names = settings_.feature_names;
     spectral.seed = settings_.seed;
@@ -170,14 +173,32 @@ class Solver {
     report().words = refusal.text;
   }
 
+  /// The default method's laws, for what theory asks of the penalties.
+  std::optional<Mixture> plugged_in() const {
+    SolveSettings standard = settings_;
+    standard.method = FitMethod::standard;
+    return Solver(state_, standard, last_, nullptr, SolveDetail::fit).run().mixture;
+  }
+
+  Outcome<SpectralFit> paper_fit() {
+    const auto k = static_cast<int>(settings_.component_count);
+    SpectralSettings spectral = spectral_settings();
+    if (spectral.penalty == PaperPenalty::theory) spectral.plugged_in = plugged_in();
+    if (state_.settings().memory.kind != Memory::Kind::three_parts)
+      return paper_estimate(tensor_, k, spectral, workspace_);
+    const MomentTensor first = state_.part_moments(0);
+    const MomentTensor second = state_.part_moments(1);
+    const MomentTensor third = state_.part_moments(2);
+    return paper_estimate({first, second, third}, k, spectral, workspace_);
+  }
+
   void follow_paper() {
-    Outcome<SpectralFit> fit =
-        paper_estimate(tensor_, static_cast<int>(settings_.component_count), spectral_settings(), workspace_);
+    Outcome<SpectralFit> fit = paper_fit();
     if (!fit) return refuse(fit.refusal());
     report().stage = FitStage::spectral;
-    report().status =
-        fit.value().warns(SpectralWarning::lost_component) ? FitStatus::lost_component : FitStatus::ok;
-    report().words = "the paper's estimator: a start for better methods, without error bars.";
+    const PaperVerdict verdict = paper_verdict(fit.value());
+    report().status = verdict.status;
+    report().words = verdict.words;
     report().noise_source = fit.value().noise_source == NoiseSource::known ? "known" : "estimated";
     report().spectral = fit.value();
     take(fit.value().mixture, nullptr);

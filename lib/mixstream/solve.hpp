@@ -20,13 +20,15 @@ struct SolveSettings {
   std::size_t largest_component_count = 6;
   FitMethod method = FitMethod::standard;
   NoiseModel noise = NoiseModel::shared;
-  Modes modes = Modes::independent;         ///< who chooses the law
-  std::vector<std::size_t> gate;            ///< gated only: the features that choose; empty: all of them
-  NoiseShape noise_shape;                   ///< tails, memory
-  std::optional<double> noise_variance;     ///< E[eps^2] where it is known: then noise is NoiseModel::known
-  double noise_third = 0.0;                 ///< E[eps^3]; paper only
-  double second_penalty = 1e-5;             ///< c_2, lambda_2 = c_2 / sqrt(n); paper only
-  double third_penalty = 1e-3;              ///< c_3, lambda_3 = c_3 / sqrt(n); paper only
+  Modes modes = Modes::independent;      ///< who chooses the law
+  std::vector<std::size_t> gate;         ///< gated only: the features that choose; empty: all of them
+  NoiseShape noise_shape;                ///< tails, memory
+  std::optional<double> noise_variance;  ///< E[eps^2] where it is known: then noise is NoiseModel::known
+  double noise_third = 0.0;              ///< E[eps^3]; paper only
+  double second_penalty = 1e-5;          ///< c_2, lambda_2 = c_2 / sqrt(n); paper only
+  double third_penalty = 1e-3;           ///< c_3, lambda_3 = c_3 / sqrt(n); paper only
+  PaperObjective objective = PaperObjective::printed;  ///< paper only
+  PaperPenalty penalty = PaperPenalty::given;          ///< paper only
   bool allow_singular = false;              ///< paper only: the nuclear norm picks where Sigma_p is singular
   bool guard = true;                        ///< a thin tail bin may stay out of the fit
   PolishKind polish = PolishKind::scoring;  ///< of every row; not for FitMethod::paper

@@ -100,7 +100,8 @@ def slices(program, pairs, schedule):
         broker = OneClientBroker()
         text = "".join(STREAM.format(name=name, refit=refit)
                        for name, refit in (("still", "refit_interval = 0"), ("solved", SCHEDULES[schedule])))
-        daemon = Daemon(program, folder, text, broker, mqtt='version = "3.1.1"', log="warning")
+        daemon = Daemon(program, folder, text, broker, mqtt='version = "3.1.1"\nsessions = "shared"\nslow_after = 0',
+                        log="warning")
         started.append(daemon)
         daemon.start()
         wire = broker.accept()

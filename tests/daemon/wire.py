@@ -1,8 +1,10 @@
-"""A broker of our own for one client: it speaks MQTT 3.1.1 and sees when each message is acknowledged."""
+"""A broker of our own for one stream: it speaks MQTT 3.1.1 and sees when each message is acknowledged."""
 
+import contextlib
 import select
 import socket
 import struct
+import threading
 import time
 
 from daemon import check
@@ -51,6 +53,8 @@ class Wire:
         elif head >> 4 == 3 and head & 6:
             size = struct.unpack(">H", body[:2])[0]
             self.write(0x40, body[2 + size:4 + size])
+        elif head >> 4 == 10:
+            self.write(0xb0, body[:2])
         elif head >> 4 == 12:
             self.write(0xd0, b"")
 
@@ -80,11 +84,22 @@ class OneClientBroker:
         self.port = self.server.getsockname()[1]
 
     def accept(self):
-        """The client that comes, once it has subscribed."""
-        wire = Wire(self.server.accept()[0])
-        head, body = wire.read()
-        check(head >> 4 == 1, "CONNECT")
-        check(body[7] & 2 == 0, "a session that lasts: CleanSession=0")
-        wire.write(0x20, b"\x01\x00")
-        wire.until(8)
-        return wire
+        """The stream's session, once it has subscribed. The daemon's own, which only publishes, is answered meanwhile."""
+        while True:
+            wire = Wire(self.server.accept()[0])
+            head, body = wire.read()
+            check(head >> 4 == 1, "CONNECT")
+            check(body[7] & 2 == 0, "a session that lasts: CleanSession=0")
+            wire.write(0x20, b"\x01\x00")
+            head, body = wire.read()
+            wire.answer(head, body)
+            if head >> 4 == 8:
+                return wire
+            threading.Thread(target=answer_all, args=(wire,), daemon=True).start()
+
+
+def answer_all(wire):
+    wire.connection.settimeout(None)
+    with contextlib.suppress(OSError, EOFError):
+        while True:
+            wire.answer(*wire.read())

@@ -74,7 +74,7 @@ int main(int count, char** words) {
   std::ranges::copy(second_table(), std::back_inserter(all));
   for (const bool cut : {false, true}) {
     const Setting setting = learning_setting(cut);
-    all.push_back({setting.name, setting, {}, {}, {}, "learning curves"});
+    all.push_back({setting.name, setting, {}, {}, {}, "learning curves", {}});
   }
   const auto row = std::ranges::find(all, label, &PaperRow::label);
   if (row == all.end()) {

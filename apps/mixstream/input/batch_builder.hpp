@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "input/input.hpp"
@@ -24,6 +25,7 @@ class BatchBuilder {
         numbers_(most_rows * width_),
         places_(most_rows),
         texts_(selection.text.empty() ? 0 : most_rows),
+        keeps_texts_(!selection.text.empty() || !selection.coded.empty()),
         lines_(selection.keep_lines ? most_rows : 0) {
     refused_.reserve(most_rows);
   }
@@ -33,9 +35,11 @@ class BatchBuilder {
     rows_ = 0;
     refused_.clear();
     kept_.clear();
-    if (!texts_.empty()) kept_.reserve(text_bytes + number_text * texts_.size());
+    if (keeps_texts_) kept_.reserve(text_bytes + number_text * (texts_.size() + 1));
   }
 
+  void count_comment() noexcept { ++comments_; }
+  void pass_over_units(std::uint64_t line) noexcept { units_line_ = line; }
   bool full() const noexcept { return rows_ == places_.size() || refused_.size() == refused_.capacity(); }
   bool empty() const noexcept { return rows_ == 0 && refused_.empty(); }
   std::size_t room() const noexcept { return places_.size() - rows_; }
@@ -60,8 +64,11 @@ class BatchBuilder {
   /// Room for a text that does not stand in the input as it is. Its memory stays in place until start().
   std::string& kept() noexcept { return kept_; }
 
-  Batch batch() const noexcept {
+  /// What there is; lines that were passed over are told once.
+  Batch batch() noexcept {
     Batch batch{rows_, width_, numbers_.data(), {places_.data(), rows_}, {}, {}, refused_, false};
+    batch.comments = std::exchange(comments_, 0);
+    batch.units_line = std::exchange(units_line_, 0);
     if (!texts_.empty()) batch.texts = {texts_.data(), rows_};
     if (!lines_.empty()) batch.lines = {lines_.data(), rows_};
     return batch;
@@ -75,9 +82,12 @@ class BatchBuilder {
   std::vector<double> numbers_;
   std::vector<RowPlace> places_;
   std::vector<std::string_view> texts_;
+  bool keeps_texts_;
   std::vector<std::string_view> lines_;
   std::vector<RefusedRow> refused_;
   std::string kept_;
+  std::uint64_t comments_ = 0;
+  std::uint64_t units_line_ = 0;
 };
 
 }  // namespace mixstream

@@ -1,6 +1,7 @@
 #include "input/columns.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "input/number.hpp"
@@ -28,17 +29,39 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return distances.back();
 }
 
+/// With quotes where its end could not be seen otherwise.
+std::string shown_name(std::string_view name) {
+  name = name.substr(0, 60);
+  const bool plain = name.find_first_of(" ,;") == std::string_view::npos;
+  return plain ? std::string(name) : joined({"\"", name, "\""});
+}
+
 std::string listed(const std::vector<std::string>& columns) {
   constexpr std::size_t most = 20;
   std::string text;
   for (std::size_t i = 0; i < std::min(columns.size(), most); ++i) {
-    text += joined({i == 0 ? "" : ", ", std::string_view(columns[i]).substr(0, 60)});
+    text += joined({i == 0 ? "" : ", ", shown_name(columns[i])});
   }
   if (columns.size() > most) text += joined({" and ", std::to_string(columns.size() - most), " more"});
   return text;
 }
 
+/// Of a name that the header had several times: which names the columns got instead.
+std::vector<std::string> told_apart(const std::vector<std::string>& columns, const std::string& name) {
+  std::vector<std::string> same;
+  for (std::size_t i = 1;; ++i) {
+    const std::string numbered = joined({name, ".", std::to_string(i)});
+    if (std::ranges::find(columns, numbered) == columns.end()) return same;
+    same.push_back(numbered);
+  }
+}
+
 Refusal unknown_column(const std::vector<std::string>& columns, const std::string& name) {
+  if (const auto same = told_apart(columns, name); same.size() > 1) {
+    return {Reason::bad_input,
+            joined({"the header has \"", name, "\" ", std::to_string(same.size()), " times: write ", same[0],
+                    " for the first, ", same[1], " for the second", same.size() > 2 ? " and so on" : ""})};
+  }
   std::string text = joined({"there is no column \"", name, "\""});
   const auto nearest = std::ranges::min_element(columns, {}, [&](const std::string& column) {
     return edit_distance(std::string_view(column).substr(0, 60), std::string_view(name).substr(0, 60));
@@ -57,14 +80,24 @@ Refusal unknown_column(const std::vector<std::string>& columns, const std::strin
 Outcome<std::size_t> position_of(const std::vector<std::string>& columns, const std::string& name) {
   const auto found = std::ranges::find(columns, name);
   if (found == columns.end()) return unknown_column(columns, name);
-  if (std::find(found + 1, columns.end(), name) != columns.end()) {
-    return Refusal{Reason::bad_input,
-                   joined({"the column name \"", name, "\" stands twice in the header: rename one"})};
-  }
   return static_cast<std::size_t>(found - columns.begin());
 }
 
 }  // namespace
+
+void tell_apart(std::vector<std::string>& columns) {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& column : columns) ++counts[column];
+  std::map<std::string, std::size_t> numbers;
+  for (std::string& column : columns) {
+    const auto found = counts.find(column);
+    if (found == counts.end() || found->second < 2) continue;
+    const std::string name = column;
+    do {
+      column = joined({name, ".", std::to_string(++numbers[name])});
+    } while (counts.contains(column));  // the header may have that one too
+  }
+}
 
 std::vector<std::string> numbered_columns(std::size_t count) {
   std::vector<std::string> columns;
@@ -90,6 +123,8 @@ Outcome<std::vector<ColumnUse>> choose_columns(const std::vector<std::string>& c
                      joined({"the column \"", selection.numbers[i], "\" was asked for twice"})};
     }
     use.number = static_cast<int>(i);
+    use.time = selection.numbers[i] == selection.time;
+    use.coded = std::ranges::find(selection.coded, selection.numbers[i]) != selection.coded.end();
   }
   if (!selection.text.empty()) {
     const auto position = position_of(columns, selection.text);

@@ -6,6 +6,7 @@
 
 #include "input/number.hpp"
 #include "input/text.hpp"
+#include "input/time.hpp"
 
 namespace mixstream {
 namespace {
@@ -40,6 +41,14 @@ bool can_read_many() noexcept {
 #endif
 }
 
+/// Fields that are read without being cut out first: numbers as programs write them. Between runs of blanks
+/// an unread field could hide where its row goes wrong.
+bool can_be_plain(const std::vector<ColumnUse>& uses, const InputSettings& settings) {
+  if (!settings.numbers.plain()) return false;
+  return settings.delimiter != ' ' ||
+         std::ranges::all_of(uses, [](const ColumnUse& use) { return use.number >= 0 && !use.coded; });
+}
+
 // Bytes to read at once behind a row that was not plain; then twice as many each time, up to the most.
 constexpr std::size_t least_calm = 1 << 9;
 constexpr std::size_t most_calm = 1 << 16;
@@ -47,13 +56,20 @@ constexpr std::size_t most_calm = 1 << 16;
 }  // namespace
 
 CsvReader::CsvReader(TextStart start, std::vector<std::string> columns, std::vector<ColumnUse> uses,
-                     const Selection& selection, const InputSettings& settings)
+                     const Selection& selection, const InputSettings& settings, CsvHead head)
     : TextReader(std::move(start), selection, settings),
       columns_(std::move(columns)),
       uses_(std::move(uses)),
       rules_{settings.delimiter, settings.comment, settings.max_line},
-      try_plain_(uses_.size() > 1 || uses_[0].number >= 0),
-      try_many_(try_plain_ && selection.text.empty() && !selection.keep_lines && can_read_many()),
+      number_rules_(settings.numbers),
+      code_(selection.code),
+      code_context_(selection.code_context),
+      keeps_lines_(selection.keep_lines),
+      last_is_unnamed_(head.last_is_unnamed),
+      below_header_(head.below_header),
+      try_plain_((uses_.size() > 1 || uses_[0].number >= 0) && can_be_plain(uses_, settings)),
+      try_many_(try_plain_ && selection.text.empty() && selection.coded.empty() && !selection.keep_lines &&
+                can_read_many()),
       begins_(try_many_ ? settings.batch_rows : 0),
       calm_(least_calm) {
   fields_.reserve(columns_.size() + 1);
@@ -100,7 +116,8 @@ const char* CsvReader::many_rows(const char* at, const char* stop) {
 const char* CsvReader::one_row(const char* at) {
   std::string_view text;
   const char* next = nullptr;
-  if (try_plain_ && *at != rules_.comment) next = plain_row(at, builder().numbers(), text);
+  if (try_plain_ && (rules_.comment == 0 || *at != rules_.comment))
+    next = plain_row(at, builder().numbers(), text);
   if (next == nullptr || static_cast<std::size_t>(next - at) > max_line() + 1) return any_row(at);
   builder().accept(count_row(at), text, line_of(at, next));
   count_lines(1);
@@ -113,15 +130,19 @@ const char* CsvReader::plain_row(const char* at, double* numbers, std::string_vi
   const ColumnUse* const last = use + uses_.size() - 1;
   for (;; ++use, ++at) {
     const char* end;
-    if (use->number >= 0) {
+    if (use->number >= 0 && !use->coded) {
       end = plain_field(at, rules_.delimiter, numbers[use->number]);
       if (end == nullptr) return nullptr;
     } else {
       end = field_end(at, rules_.delimiter);
     }
-    if (use->text) {
+    if (use->text || use->coded) {
       const bool carriage = *end == '\n' && end != at && end[-1] == '\r';
-      text = without_blanks({at, end - (carriage ? 1 : 0)});
+      const std::string_view field = without_blanks({at, end - (carriage ? 1 : 0)});
+      if (use->text) text = field;
+      if (use->coded && field.empty()) return nullptr;
+      if (use->coded)
+        numbers[use->number] = code_(code_context_, static_cast<std::size_t>(use->number), field);
     }
     at = end;
     if (use == last) break;
@@ -142,6 +163,10 @@ const char* CsvReader::any_row(const char* at) {
     case CsvRowKind::skipped:
       count_lines(1);
       break;
+    case CsvRowKind::comment:
+      builder().count_comment();
+      count_lines(1);
+      break;
     case CsvRowKind::too_long:
       return refuse_line(RowFault::line_too_long, at, row.newline);
     case CsvRowKind::binary:
@@ -155,28 +180,76 @@ const char* CsvReader::any_row(const char* at) {
 }
 
 void CsvReader::judge_row(const char* at, const char* next) {
+  if (offset_of(at) == below_header_ && is_units()) return builder().pass_over_units(line());
+  const bool whole = fields_.size() == columns_.size() || mend_trailing_delimiter();
   RefusedRow refused{
       {}, count_row(at), 0, {}, std::string_view{at, next - 1}, fields_.size(), columns_.size()};
+  if (keeps_lines_) refused.line = line_of(at, next);
   if (find(at, next, '\0') != nullptr) {
     refused.fault = RowFault::binary;
-  } else if (fields_.size() != columns_.size()) {
+  } else if (!whole) {
     refused.fault = RowFault::ragged;
-  } else if (judge_fields(refused, builder().numbers())) {
-    std::string_view text;
+  } else {
     for (std::size_t i = 0; i < uses_.size(); ++i) {
-      if (uses_[i].text) text = text_of(fields_[i]);
+      if (uses_[i].text) refused.text = text_of(fields_[i]);
     }
-    builder().accept(refused.place, text, line_of(at, next));
-    return;
+    if (judge_fields(refused, builder().numbers())) {
+      builder().accept(refused.place, refused.text, line_of(at, next));
+      return;
+    }
   }
   builder().refuse(refused);
 }
 
+/// Rows, or the header, may end with a delimiter behind the last field.
+bool CsvReader::mend_trailing_delimiter() {
+  if (fields_.size() == columns_.size() + 1 && fields_.back().bytes.empty() && !fields_.back().quoted) {
+    fields_.pop_back();
+    return true;
+  }
+  if (!last_is_unnamed_ || fields_.size() + 1 != columns_.size()) return false;
+  fields_.emplace_back();
+  return true;
+}
+
+/// A row of words below the header, such as s,kW,: nowhere a number, a time or a word for a missing value,
+/// and a word where a number is wanted.
+bool CsvReader::is_units() const noexcept {
+  constexpr std::size_t longest_unit = 16;
+  if (fields_.size() != columns_.size()) return false;
+  bool any = false;
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const std::string_view field = without_blanks(fields_[i].bytes);
+    const bool wanted = uses_[i].number >= 0 && !uses_[i].coded;
+    if (field.empty()) continue;
+    const NumberKind kind = parse_number(field, number_rules_).kind;
+    if (field.size() > longest_unit || kind != NumberKind::text || style_of(field) != NumberStyle::none)
+      return false;
+    any = any || wanted;
+  }
+  return any;
+}
+
+ParsedNumber CsvReader::number_in(std::size_t column) {
+  const ColumnUse& use = uses_[column];
+  const Field& field = fields_[column];
+  if (use.coded) {
+    const std::string_view text = text_of(field);
+    if (text.empty()) return {NumberKind::missing, 0.0};
+    return {NumberKind::number, code_(code_context_, static_cast<std::size_t>(use.number), text)};
+  }
+  if (use.time) {
+    const ParsedNumber time = parse_time(field.bytes);
+    if (time.kind == NumberKind::number) return time;
+  }
+  return parse_number(field.bytes, number_rules_);
+}
+
 /// False with the first fault, if there is one.
-bool CsvReader::judge_fields(RefusedRow& refused, double* numbers) const noexcept {
+bool CsvReader::judge_fields(RefusedRow& refused, double* numbers) {
   for (std::size_t i = 0; i < uses_.size(); ++i) {
     if (uses_[i].number < 0) continue;
-    const ParsedNumber parsed = parse_number(fields_[i].bytes);
+    const ParsedNumber parsed = number_in(i);
     numbers[uses_[i].number] = parsed.value;
     if (parsed.kind == NumberKind::number) continue;
     refused.fault = fault_of(parsed.kind);

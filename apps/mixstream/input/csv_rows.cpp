@@ -17,8 +17,9 @@ const char* find(const char* begin, const char* end, char byte) noexcept {
 }
 
 bool is_blank(const char* at, const char* newline, char delimiter) noexcept {
-  return std::all_of(at, newline,
-                     [=](char c) { return (c == ' ' || c == '\t' || c == '\r') && c != delimiter; });
+  return std::all_of(at, newline, [=](char c) {
+    return (c == ' ' || c == '\t' || c == '\r') && (c != delimiter || delimiter == ' ');
+  });
 }
 
 /// Follows rows from several places of a file at once, in one pass over its bytes.
@@ -119,7 +120,8 @@ CsvRow judge_csv_row(const char* at, const char* end, bool ended, const CsvRules
   const char* const newline = find(at, end, '\n');
   const auto line_only = [&](CsvRowKind kind) { return CsvRow{kind, newline, newline + 1}; };
   if (static_cast<std::size_t>(newline - at) > rules.max_line) return line_only(CsvRowKind::too_long);
-  if (*at == rules.comment || is_blank(at, newline, rules.delimiter)) return line_only(CsvRowKind::skipped);
+  if (rules.comment != 0 && *at == rules.comment) return line_only(CsvRowKind::comment);
+  if (is_blank(at, newline, rules.delimiter)) return line_only(CsvRowKind::skipped);
   if (find(at, newline, '\0') != nullptr) return line_only(CsvRowKind::binary);
   const bool all = static_cast<std::size_t>(end - at) <= rules.max_line;
   const char* const limit = all ? end : at + rules.max_line + 1;

@@ -11,13 +11,14 @@ namespace mixstream {
 
 struct CsvRules {
   char delimiter = ',';
-  char comment = '#';              ///< 0: none
+  char comment = 0;                ///< 0: none
   std::size_t max_line = 1 << 20;  ///< bytes
 };
 
 enum class CsvRowKind : std::uint8_t {
   row,        ///< cut into fields
-  skipped,    ///< blank or a comment
+  skipped,    ///< blank
+  comment,    ///< begins with the comment sign
   too_long,   ///< the line is longer than max_line
   binary,     ///< a NUL byte in its first line
   broken,     ///< a quote that does not close as it should; the row ends with its first line

@@ -29,11 +29,47 @@ bool at_line_end(const char* at, const char* end) noexcept {
   return at != end && (*at == '\n' || (*at == '\r' && at + 1 != end && at[1] == '\n'));
 }
 
+bool is_blank(char c) noexcept {
+  return c == ' ' || c == '\t';
+}
+
+const char* skip_blanks(const char* at, const char* end) noexcept {
+  while (at != end && is_blank(*at)) ++at;
+  return at;
+}
+
+/// A line whose fields stand between runs of blanks.
+Cut cut_between_blanks(const char* at, const char* end, std::vector<Field>& fields, const char*& next) {
+  for (at = skip_blanks(at, end); !at_line_end(at, end); at = skip_blanks(at, end)) {
+    if (at == end) return Cut::open;
+    Field field;
+    if (*at == '"') {
+      field.quoted = true;
+      const char* const close = closing_quote(at + 1, end, field.doubled);
+      if (close == end || close + 1 == end) return Cut::open;
+      field.bytes = {at + 1, close};
+      at = close + 1;
+      if (!is_blank(*at) && !at_line_end(at, end))
+        return *at == '\r' && at + 1 == end ? Cut::open : Cut::broken_quote;
+    } else {
+      const char* const stop = std::find_if(at, end, [](char c) { return is_blank(c) || c == '\n'; });
+      if (stop == end) return Cut::open;
+      const bool carriage = *stop == '\n' && stop[-1] == '\r';
+      field.bytes = {at, stop - (carriage ? 1 : 0)};
+      at = stop - (carriage ? 1 : 0);
+    }
+    fields.push_back(field);
+  }
+  next = at + (*at == '\r' ? 2 : 1);
+  return Cut::row;
+}
+
 }  // namespace
 
 Cut cut_row(const char* begin, const char* end, char delimiter, std::vector<Field>& fields,
             const char*& next) {
   fields.clear();
+  if (delimiter == ' ') return cut_between_blanks(begin, end, fields, next);
   for (const char* at = begin;;) {
     Field field;
     if (at != end && *at == '"') {

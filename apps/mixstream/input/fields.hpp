@@ -1,4 +1,5 @@
-// Cuts CSV rows into fields: RFC 4180 with any one-byte delimiter and LF or CRLF line ends.
+// Cuts CSV rows into fields: RFC 4180 with any one-byte delimiter and LF or CRLF line ends. Where the
+// delimiter is a blank, runs of blanks and tabs are one, and those at the ends of a line are none.
 #pragma once
 
 #include <cstddef>

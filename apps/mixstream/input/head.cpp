@@ -7,6 +7,7 @@
 #include "input/columns.hpp"
 #include "input/fields.hpp"
 #include "input/ndjson_reader.hpp"
+#include "input/number_rules.hpp"
 #include "input/text.hpp"
 
 namespace mixstream {
@@ -38,7 +39,9 @@ Verdict skip_byte_order_mark(Window& window, const InputSettings& settings) {
   }
   for (const std::string_view wide : wide_marks) {
     if (unread(window).starts_with(wide)) {
-      return bad({"the input is UTF-16 text: convert it to UTF-8 (iconv -f UTF-16)"});
+      return bad(
+          {"the input is UTF-16 text: convert it to UTF-8 first (iconv -f UTF-16 -t UTF-8 FILE | "
+           "mixstream ...)"});
     }
   }
   return std::monostate{};
@@ -68,14 +71,38 @@ Refusal binary_input(std::string_view bytes) {
               ", not text: give CSV or NDJSON (plain, gzip or zstd), or name a raw format and its width"});
 }
 
-bool is_skipped(std::string_view line, const InputSettings& settings) noexcept {
-  if (settings.comment != 0 && line.starts_with(settings.comment)) return true;
-  return std::ranges::all_of(
-      line, [&](char c) { return (c == ' ' || c == '\t' || c == '\r') && c != settings.delimiter; });
+/// Above the table, comments begin with # too.
+bool is_comment(std::string_view line, const InputSettings& settings) noexcept {
+  return line.starts_with('#') || (settings.comment != 0 && line.starts_with(settings.comment));
 }
 
-/// The first line that is neither blank nor a comment, without its newline; what is before it is consumed.
-Outcome<std::string_view> first_line(Window& window, const InputSettings& settings, std::uint64_t& number) {
+bool is_blank(std::string_view line, const InputSettings& settings) noexcept {
+  return std::ranges::all_of(line, [&](char c) {
+    return (c == ' ' || c == '\t' || c == '\r') && (c != settings.delimiter || c == ' ');
+  });
+}
+
+/// Consumes the lines before the given one.
+Verdict skip_lines(Window& window, const InputSettings& settings, std::uint64_t& number) {
+  while (number < settings.header_line) {
+    const std::string_view bytes = unread(window);
+    const std::size_t end = bytes.find('\n');
+    if (end != std::string_view::npos) {
+      window.consume(window.begin() + end + 1);
+      ++number;
+    } else if (window.ended()) {
+      return bad({"there is no line ", std::to_string(settings.header_line), ": the input ends before it"});
+    } else if (const Verdict read = read_more(window, settings); !read) {
+      return read;
+    }
+  }
+  return std::monostate{};
+}
+
+/// The first line that is neither blank nor a comment, without its newline; what is before it is consumed,
+/// and the last comment kept. A line that was asked for is taken whatever it is.
+Outcome<std::string_view> first_line(Window& window, const InputSettings& settings, std::uint64_t& number,
+                                     std::string& comment) {
   for (;;) {
     const std::string_view bytes = unread(window);
     const std::string_view line = bytes.substr(0, bytes.find('\n'));
@@ -87,7 +114,8 @@ Outcome<std::string_view> first_line(Window& window, const InputSettings& settin
     if (line.size() == bytes.size()) {
       if (window.ended()) return bad({"the input is empty: there is neither a header nor a row"});
       if (const Verdict read = read_more(window, settings); !read) return read.refusal();
-    } else if (is_skipped(line, settings)) {
+    } else if (settings.header_line == 0 && (is_comment(line, settings) || is_blank(line, settings))) {
+      if (is_comment(line, settings)) comment = line;
       window.consume(window.begin() + line.size() + 1);
       ++number;
     } else {
@@ -134,6 +162,121 @@ std::vector<std::string> names_of(const std::vector<Field>& fields) {
   return names;
 }
 
+/// How the lines of a table look: their fields, and whether some are numbers.
+struct LineShape {
+  std::size_t fields = 0;  ///< 0: a quoted field does not end
+  bool any_number = false;
+  bool any_empty = false;  ///< but the last, behind a trailing delimiter
+  bool all_numbers = true;
+};
+
+LineShape shape_of(std::string_view line, char delimiter, const InputSettings& settings) {
+  std::string with_end(line);
+  with_end += '\n';
+  std::vector<Field> fields;
+  const char* next = nullptr;
+  LineShape shape;
+  if (cut_row(with_end.data(), with_end.data() + with_end.size(), delimiter, fields, next) != Cut::row)
+    return shape;
+  if (fields.size() > 1 && fields.back().bytes.empty()) fields.pop_back();
+  shape.fields = fields.size();
+  for (const Field& field : fields) {
+    const NumberKind kind = parse_number(field.bytes, settings.numbers).kind;
+    const NumberStyle style = kind == NumberKind::text ? style_of(field.bytes) : NumberStyle::none;
+    const bool number =
+        kind == NumberKind::number || (style != NumberStyle::none && style != NumberStyle::with_unit);
+    shape.any_number = shape.any_number || number;
+    shape.all_numbers = shape.all_numbers && number;
+    shape.any_empty = shape.any_empty || without_blanks(field.bytes).empty();
+  }
+  return shape;
+}
+
+/// The lines behind the first that hold something, up to so many, waiting for them; fewer at the end.
+Outcome<std::vector<std::string_view>> lines_ahead(Window& window, const InputSettings& settings,
+                                                   std::size_t most) {
+  for (;;) {
+    std::vector<std::string_view> lines;
+    std::string_view rest = unread(window).substr(0, settings.max_line + 1);
+    for (std::size_t end = rest.find('\n'); end != std::string_view::npos && lines.size() < most;
+         end = rest.find('\n')) {
+      const std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(end + 1);
+      if (lines.empty() || !(is_comment(line, settings) || is_blank(line, settings))) lines.push_back(line);
+    }
+    if (lines.size() == most || window.ended() || window.size() > settings.max_line) return lines;
+    if (const Verdict read = read_more(window, settings); !read) return read.refusal();
+  }
+}
+
+char delimiter_for(std::string_view line, const InputSettings& settings) noexcept {
+  return settings.delimiter != 0 ? settings.delimiter : delimiter_of(line);
+}
+
+/// Whether `line` may name the columns of the lines behind it: all have as many fields.
+bool names_columns(const std::vector<std::string_view>& lines, std::size_t line,
+                   const InputSettings& settings) {
+  const char delimiter = delimiter_for(lines[line], settings);
+  const LineShape names = shape_of(lines[line], delimiter, settings);
+  const std::size_t fewest = line == 0 ? 1 : 2;
+  if (names.fields < fewest || names.all_numbers || line + 1 == lines.size()) return false;
+  bool any_number = false;
+  for (std::size_t i = line + 1; i < lines.size(); ++i) {
+    const LineShape row = shape_of(lines[i], delimiter, settings);
+    if (row.fields != names.fields) return false;
+    any_number = any_number || row.any_number;
+  }
+  return any_number;
+}
+
+/// Where the first line does not look like names, passes over lines up to one that does.
+Verdict skip_preamble(Head& head, Window& window, const InputSettings& settings) {
+  constexpr std::size_t lines_looked_at = 32;
+  const std::string_view first = unread(window).substr(0, unread(window).find('\n'));
+  const LineShape shape = shape_of(first, head.delimiter, settings);
+  const bool in_doubt =
+      shape.fields == 1 || shape.any_empty || (head.delimiter == ' ' && settings.delimiter == 0);
+  if (!settings.header || settings.header_line != 0 || shape.fields == 0 || !in_doubt)
+    return std::monostate{};
+  auto lines = lines_ahead(window, settings, 2);
+  const bool row_of_numbers =
+      lines && lines.value().size() == 2 && shape_of(lines.value()[1], head.delimiter, settings).all_numbers;
+  if (row_of_numbers && names_columns(lines.value(), 0, settings)) return std::monostate{};
+  if (lines) lines = lines_ahead(window, settings, lines_looked_at);
+  if (!lines) return lines.refusal();
+  for (std::size_t i = 0; i < lines.value().size(); ++i) {
+    if (!names_columns(lines.value(), i, settings)) continue;
+    if (i == 0) break;
+    head.delimiter = delimiter_for(lines.value()[i], settings);
+    const char* const header = lines.value()[i].data();
+    const std::uint64_t begin = head.line;
+    head.line += static_cast<std::uint64_t>(std::count(window.begin(), header, '\n'));
+    head.notes.push_back(joined({"the header seems to be line ", std::to_string(head.line),
+                                 ": what stands above it was "
+                                 "passed over (--header-line ",
+                                 std::to_string(begin), " takes the first)"}));
+    window.consume(header);
+    break;
+  }
+  return std::monostate{};
+}
+
+/// The names where they stand in the last comment above a first row of numbers; else empty.
+std::vector<std::string> names_in_comment(std::string_view comment, std::string_view row, char delimiter,
+                                          const InputSettings& settings) {
+  const LineShape numbers = shape_of(row, delimiter, settings);
+  const std::size_t begin = comment.find_first_not_of("# \t");
+  if (!numbers.all_numbers || begin == std::string_view::npos) return {};
+  std::string line(comment.substr(begin));
+  const LineShape shape = shape_of(line, delimiter, settings);
+  if (shape.fields != numbers.fields || shape.any_number || shape.any_empty) return {};
+  line += '\n';
+  std::vector<Field> fields;
+  const char* next = nullptr;
+  cut_row(line.data(), line.data() + line.size(), delimiter, fields, next);
+  return names_of(fields);
+}
+
 Verdict read_csv_head(Head& head, Window& window, const InputSettings& settings) {
   std::vector<Field> fields;
   for (;;) {
@@ -149,7 +292,11 @@ Verdict read_csv_head(Head& head, Window& window, const InputSettings& settings)
       return bad(
           {"line ", std::to_string(head.line), ": a quoted field of the first row does not end properly"});
     head.columns = settings.header ? names_of(fields) : numbered_columns(fields.size());
+    tell_apart(head.columns);
     if (settings.header) {
+      head.last_is_unnamed = fields.size() > 1 && fields.back().bytes.empty();
+      head.carriage_returns = next - window.begin() > 1 && next[-2] == '\r';
+      head.header.assign(window.begin(), next - (head.carriage_returns ? 2 : 1));
       head.line += static_cast<std::uint64_t>(std::count(window.begin(), next, '\n'));
       window.consume(next);
     }
@@ -178,18 +325,29 @@ Verdict read_ndjson_head(Head& head, Window& window, const InputSettings& settin
 
 Verdict read_text_head(Head& head, Window& window, const InputSettings& settings) {
   if (const Verdict mark = skip_byte_order_mark(window, settings); !mark) return mark;
+  std::string comment;
   if (settings.format != Format::ndjson) {
-    const auto line = first_line(window, settings, head.line);
+    if (const Verdict skipped = skip_lines(window, settings, head.line); !skipped) return skipped;
+    const auto line = first_line(window, settings, head.line, comment);
     if (!line) return line.refusal();
     if (settings.format == Format::detect) {
       const auto format = format_of(line.value(), unread(window));
       if (!format) return format.refusal();
       head.format = format.value();
     }
-    head.delimiter = settings.delimiter != 0 ? settings.delimiter : delimiter_of(line.value());
+    head.delimiter = delimiter_for(line.value(), settings);
+    if (head.format == Format::csv && settings.header && !comment.empty()) {
+      head.columns = names_in_comment(comment, line.value(), head.delimiter, settings);
+      if (!head.columns.empty()) {
+        tell_apart(head.columns);
+        head.notes.push_back("the names of the columns were taken from the comment above the first row");
+        return std::monostate{};
+      }
+    }
   }
-  return head.format == Format::csv ? read_csv_head(head, window, settings)
-                                    : read_ndjson_head(head, window, settings);
+  if (head.format == Format::ndjson) return read_ndjson_head(head, window, settings);
+  if (const Verdict skipped = skip_preamble(head, window, settings); !skipped) return skipped;
+  return read_csv_head(head, window, settings);
 }
 
 }  // namespace

@@ -36,9 +36,14 @@ Verdict check(const InputSettings& settings) {
   const auto bad = [](const char* text) { return Refusal{Reason::bad_settings, text}; };
   if (settings.delimiter != 0 &&
       ("\n\r\"+-.0123456789"sv.find(settings.delimiter) != std::string_view::npos ||
-       settings.delimiter == settings.comment)) {
+       settings.delimiter == settings.comment || settings.delimiter == '#')) {
     return bad("the delimiter cannot be a digit, sign, point, quote, line end or the comment sign");
   }
+  const NumberRules& numbers = settings.numbers;
+  if (numbers.decimal == numbers.thousands)
+    return bad("the decimal sign and the thousands separator cannot be the same");
+  if (settings.delimiter != 0 && settings.delimiter == numbers.decimal)
+    return bad("the delimiter and the decimal sign cannot be the same");
   if (settings.max_line == 0 || settings.batch_rows == 0)
     return bad("max_line and batch_rows must be at least 1");
   if (is_raw(settings.format) && settings.raw_width == 0) {
@@ -114,6 +119,35 @@ bool Input::compressed() const noexcept {
   return opened_->window.compressed();
 }
 
+bool Input::carriage_returns() const noexcept {
+  return opened_->head.carriage_returns;
+}
+
+std::string_view Input::header() const noexcept {
+  return opened_->head.header;
+}
+
+const std::vector<std::string>& Input::notes() const noexcept {
+  return opened_->head.notes;
+}
+
+Outcome<std::string_view> Input::first_lines(std::size_t lines, std::size_t most) {
+  if (is_raw(opened_->head.format)) return std::string_view();
+  Window& window = opened_->window;
+  for (;;) {
+    const std::string_view bytes(window.begin(), window.size());
+    std::size_t end = 0;
+    std::size_t found = 0;
+    for (; found < lines; ++found) {
+      const std::size_t newline = bytes.find('\n', end);
+      if (newline == std::string_view::npos) break;
+      end = newline + 1;
+    }
+    if (found == lines || window.ended() || bytes.size() >= most) return bytes.substr(0, end);
+    if (const Verdict read = read_more(window, opened_->settings); !read) return read.refusal();
+  }
+}
+
 Outcome<std::unique_ptr<RowReader>> Input::select(const Selection& selection) && {
   auto uses = choose_columns(columns(), selection);
   if (!uses) return uses.refusal();
@@ -127,8 +161,11 @@ Outcome<std::unique_ptr<RowReader>> Input::select(const Selection& selection) &&
   }
   TextStart start{std::move(opened->window), head.line, opened->inside_line};
   if (head.format == Format::csv) {
+    const std::uint64_t below = opened->settings.header ? opened->first_row : ~std::uint64_t{0};
+    const CsvHead known{head.last_is_unnamed, below};
     return std::unique_ptr<RowReader>(new CsvReader(std::move(start), std::move(head.columns),
-                                                    std::move(uses).value(), selection, opened->settings));
+                                                    std::move(uses).value(), selection, opened->settings,
+                                                    known));
   }
   return std::unique_ptr<RowReader>(new NdjsonReader(std::move(start), std::move(head.columns),
                                                      std::move(uses).value(), selection, opened->settings));
@@ -164,6 +201,19 @@ Outcome<Input> open_input(const std::string& path, InputSettings settings) {
   if (!opened) return opened.refusal();
   if (const Verdict moved = move_to_range(opened.value(), path); !moved) return moved.refusal();
   return Input(std::make_unique<Opened>(std::move(opened).value()));
+}
+
+Outcome<std::uint64_t> count_rows(const std::string& path, const InputSettings& settings) {
+  auto input = open_input(path, settings);
+  if (!input) return input.refusal();
+  auto reader = std::move(input.value()).select({});
+  if (!reader) return reader.refusal();
+  for (std::uint64_t rows = 0;;) {
+    const auto batch = reader.value()->next();
+    if (!batch) return batch.refusal();
+    if (batch.value().end) return rows;
+    rows += batch.value().rows + batch.value().refused.size();
+  }
 }
 
 Outcome<std::vector<ByteRange>> split_input(const std::string& path, std::size_t parts) {

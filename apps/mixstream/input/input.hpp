@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "input/bytes.hpp"
+#include "input/number_rules.hpp"
 #include "input/rows.hpp"
 #include "mixstream/outcome.hpp"
 
@@ -32,7 +33,9 @@ struct InputSettings {
   Format format = Format::detect;  ///< detect: by the first bytes; raw rows are never guessed
   char delimiter = 0;              ///< of CSV; 0: the most frequent of , ; tab | in the first line, or blank
   bool header = true;              ///< CSV: the first line names the columns; else they are c1, c2, ...
-  char comment = '#';              ///< CSV: lines that begin with it are skipped; 0: none
+  std::uint64_t header_line = 0;   ///< CSV: the line where the table begins; 0: it is found, see head.hpp
+  char comment = 0;                ///< CSV: lines between rows that begin with it are passed over; 0: none
+  NumberRules numbers{};           ///< CSV: how numbers are written
   std::size_t raw_width = 0;       ///< numbers per raw row (f64, f32), named c1, c2, ...
   std::size_t max_line = 1 << 20;  ///< bytes; a longer line is refused
   std::size_t batch_rows = 1024;   ///< most rows of one batch
@@ -47,6 +50,11 @@ struct Selection {
   std::vector<std::string> numbers;  ///< names of the numeric columns; the order of Batch::values
   std::string text{};                ///< name of one column wanted as text, or empty
   bool keep_lines = false;           ///< hand out each row's bytes too, without the line end
+  std::string time{};                ///< one of the numbers may be an ISO 8601 time: seconds since 1970
+  std::vector<std::string> coded{};  ///< those of the numbers that are texts, made numbers by `code`
+  /// The number of a text in a coded column; `context` is code_context. No throw.
+  double (*code)(const void* context, std::size_t number, std::string_view text) noexcept = nullptr;
+  const void* code_context = nullptr;
 };
 
 /// Rows, in order. One thread at a time.
@@ -83,6 +91,13 @@ class Input {
   char delimiter() const noexcept;           ///< of CSV
   std::uint64_t first_row() const noexcept;  ///< offset of the first byte behind the head
   bool compressed() const noexcept;          ///< gzip or zstd
+  bool carriage_returns() const noexcept;    ///< CSV: the header's line ends with one
+  std::string_view header() const noexcept;  ///< CSV: the line of names as it stands there; empty: none
+  /// What was found about the head that its reader should know: a preamble, a header in a comment. Sentences.
+  const std::vector<std::string>& notes() const noexcept;
+  /// The bytes of the first rows, up to `lines` complete lines or `most` bytes; waits for them. They stay to
+  /// be read. Empty for raw rows. The view holds until the input is used again.
+  Outcome<std::string_view> first_lines(std::size_t lines, std::size_t most = 1 << 20);
   /// Refuses unknown and ambiguous names; the text lists the columns and the nearest name.
   Outcome<std::unique_ptr<RowReader>> select(const Selection& selection) &&;
 
@@ -94,6 +109,10 @@ class Input {
 /// empty input, a binary one without a format, and contradictory settings.
 Outcome<Input> open_input(const std::string& path, InputSettings settings = {});
 Outcome<Input> open_input(std::unique_ptr<ByteSource> source, InputSettings settings = {});
+
+/// The rows that a reader of these settings would count, refused ones too. Reads the input; fields are not
+/// read as numbers.
+Outcome<std::uint64_t> count_rows(const std::string& path, const InputSettings& settings);
 
 /// Cuts a file into `parts` ranges of about equal size; one whole range where that cannot be done (a pipe, a
 /// compressed file). Rows of all ranges together are the rows of the file, each once, whatever a quoted field

@@ -20,7 +20,7 @@ bool same_word(std::string_view text, std::string_view lower) noexcept {
 }
 
 ParsedNumber word(std::string_view text, std::string_view unsigned_text) noexcept {
-  for (const std::string_view name : {"", "na", "n/a", "null", "none"}) {
+  for (const std::string_view name : {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none"}) {
     if (same_word(text, name)) return {NumberKind::missing, 0.0};
   }
   if (same_word(unsigned_text, "nan")) return {NumberKind::missing, 0.0};
@@ -148,9 +148,11 @@ ParsedNumber parse_number(std::string_view text) noexcept {
   if (at != end && *at == '.') at = take_digits(decimal, at + 1, end, true);
   if (!decimal.any) return word(text, magnitude);
   if (at != end && (*at == 'e' || *at == 'E')) at = take_exponent(decimal, at + 1, end);
-  if (at != end) return {};
+  if (at == nullptr) return {};
+  const std::string_view number(magnitude.data(), at);
+  if (at != end && without_blanks({at, end}) != "%") return {};
 
-  ParsedNumber parsed = convert(decimal, magnitude);
+  ParsedNumber parsed = convert(decimal, number);
   if (negative && parsed.kind == NumberKind::number) parsed.value = -parsed.value;
   return parsed;
 }

@@ -16,7 +16,7 @@ namespace mixstream {
 
 enum class NumberKind : std::uint8_t {
   number,
-  missing,   ///< empty, NA, N/A, NaN, null, none, in any case
+  missing,   ///< empty, NA, N/A, #N/A, #NA, <NA>, NaN, null, none, in any case
   infinite,  ///< inf, infinity, or a decimal beyond the largest double
   text       ///< anything else
 };
@@ -26,8 +26,9 @@ struct ParsedNumber {
   double value = 0.0;  ///< finite; 0 unless kind is number
 };
 
-/// Reads the whole text as one decimal: blanks, sign, digits with a point, exponent, blanks. Hexadecimal is
-/// text; "1,5" is text. Reads only the text itself. No throw, no allocation.
+/// Reads the whole text as one decimal: blanks, sign, digits with a point, exponent, blanks, perhaps a
+/// percent sign, which changes nothing (45% is 45). Hexadecimal is text; "1,5" is text. Reads only the text
+/// itself. No throw, no allocation.
 ParsedNumber parse_number(std::string_view text) noexcept;
 
 /// How many bytes behind the start of a field parse_plain may look at.

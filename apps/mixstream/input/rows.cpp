@@ -7,18 +7,6 @@
 namespace mixstream {
 namespace {
 
-/// Digits, one comma and digits, as 20,5.
-bool has_decimal_comma(std::string_view text) {
-  constexpr std::string_view digits = "0123456789";
-  const std::size_t comma = text.find(',');
-  if (comma == std::string_view::npos) return false;
-  const std::size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
-  const std::string_view whole = text.substr(0, comma).substr(std::min(sign, comma));
-  const std::string_view rest = text.substr(comma + 1);
-  return !whole.empty() && whole.find_first_not_of(digits) == std::string_view::npos &&
-         rest.find_first_of(digits) == 0;
-}
-
 std::string what(const RefusedRow& refused) {
   const std::string excerpt = printable(refused.excerpt.view());
   switch (refused.fault) {
@@ -26,8 +14,7 @@ std::string what(const RefusedRow& refused) {
       return joined({std::to_string(refused.fields), refused.fields == 1 ? " field" : " fields",
                      " instead of ", std::to_string(refused.expected)});
     case RowFault::not_a_number:
-      return joined({"\"", excerpt, "\" is not a number",
-                     has_decimal_comma(excerpt) ? " (decimals take a point, not a comma)" : ""});
+      return joined({"\"", excerpt, "\" is not a number"});
     case RowFault::missing_value:
       return "missing value";
     case RowFault::infinite:

@@ -58,6 +58,8 @@ struct RefusedRow {
   Excerpt excerpt;              ///< the beginning of the offending text; may hold any byte
   std::size_t fields = 0;       ///< ragged: fields found
   std::size_t expected = 0;     ///< ragged: fields expected
+  std::string_view text{};      ///< of the text column asked for, where the row has one; like Batch::texts
+  std::string_view line{};  ///< the row's bytes, where lines were asked for and it is held; like Batch::lines
 };
 
 /// One line for stderr, such as: line 7: column "y": "abc" is not a number. Unprintable bytes are escaped.
@@ -72,7 +74,9 @@ struct Batch {
   std::span<const std::string_view> texts;  ///< one per accepted row if Selection::text was asked for
   std::span<const std::string_view> lines;  ///< one per accepted row if Selection::keep_lines was asked for
   std::span<const RefusedRow> refused;      ///< in order; `rows_before` says where each belongs
-  bool end = false;                         ///< the input is over; such a batch holds nothing else
+  bool end = false;                         ///< the input is over; such a batch holds no rows
+  std::uint64_t comments = 0;               ///< lines that were passed over as comments since the last batch
+  std::uint64_t units_line = 0;  ///< a line of units below the header, passed over; 0: none in this batch
 
   std::span<const double> values(std::size_t i) const noexcept { return {numbers + i * width, width}; }
 };

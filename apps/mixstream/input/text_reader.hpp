@@ -34,9 +34,11 @@ class TextReader : public RowReader {
   std::size_t max_line() const noexcept { return max_line_; }
 
   /// The place of the row at `at`, which is counted.
-  RowPlace count_row(const char* at) noexcept {
-    return {++rows_, line_, window_.offset() + static_cast<std::uint64_t>(at - window_.begin())};
+  RowPlace count_row(const char* at) noexcept { return {++rows_, line_, offset_of(at)}; }
+  std::uint64_t offset_of(const char* at) const noexcept {
+    return window_.offset() + static_cast<std::uint64_t>(at - window_.begin());
   }
+  std::uint64_t line() const noexcept { return line_; }
   void count_lines(std::uint64_t lines) noexcept { line_ += line_ > 0 ? lines : 0; }
   /// Refuses the line [at, newline) and returns the byte behind it.
   const char* refuse_line(RowFault fault, const char* at, const char* newline);

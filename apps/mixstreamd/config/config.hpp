@@ -11,6 +11,7 @@
 #include "mixstream/estimator.hpp"
 #include "mixstream/outcome.hpp"
 #include "payload/payload.hpp"
+#include "store/identity.hpp"
 #include "web/server.hpp"
 
 namespace mixstream {
@@ -29,10 +30,13 @@ struct MqttConfig {
   std::string host = "127.0.0.1";
   std::uint16_t port = 1883;
   std::string version = "5";              ///< "5" or "3.1.1"
-  std::string client_id = "mixstreamd";   ///< the broker keeps what comes while we are away under this name
+  std::string client_id = "mixstreamd";   ///< the broker keeps what comes while we are away under this name;
+                                          ///< of the sessions of streams the beginning
   std::string prefix = "mixstream";       ///< of the topics that are published
   int keepalive = 60;                     ///< seconds
   std::uint32_t session_expiry = 604800;  ///< seconds that a v5 broker keeps the session
+  bool own_sessions = true;               ///< a session for each stream, CLIENT_ID-STREAM; false: one for all
+  double slow_after = 0.5;  ///< seconds without an answer of the broker that are an alarm; 0: never
   std::string username;
   std::string password_file;  ///< mode 0600
   bool tls = false;
@@ -61,8 +65,10 @@ struct StreamConfig {
   PayloadSettings payload;          ///< feature map and names of fields
   EstimatorSettings estimator;
   RefitConfig refit;
-  double snapshot_interval = 60.0;          ///< seconds, while rows come
-  std::uint64_t journal_limit = 256 << 20;  ///< bytes; beyond it a snapshot is made at once
+  double snapshot_interval = 60.0;  ///< seconds, while rows come
+  std::uint64_t journal_limit =
+      256 << 20;              ///< bytes; at half of it a snapshot is made, at all of it rows wait
+  IdentitySettings identity;  ///< sensors, sequence numbers and clocks
 };
 
 struct Config {

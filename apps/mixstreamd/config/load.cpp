@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include "config.hpp"
 #include "mixstream/moments/state_file.hpp"
+#include "sources/topic_filter.hpp"
 #include "table_reader.hpp"
 
 namespace mixstream {
@@ -74,6 +76,9 @@ MqttConfig read_mqtt(const toml::table& table, TableReader& outside, const std::
   double expiry = mqtt.session_expiry;
   in.take_seconds("session_expiry", expiry, 0, 4294967295.0);
   mqtt.session_expiry = static_cast<std::uint32_t>(expiry);
+  if (const auto sessions = in.take_word("sessions", {"stream", "shared"}))
+    mqtt.own_sessions = *sessions == 0;
+  in.take_seconds("slow_after", mqtt.slow_after, 0.0, 3600.0);
   in.take("username", mqtt.username);
   in.take("password_file", mqtt.password_file);
   in.take("ca_file", mqtt.ca_file);
@@ -101,6 +106,9 @@ void read_source(TableReader& in, StreamConfig& stream) {
   const int sources = static_cast<int>(!stream.topic.empty()) + static_cast<int>(!stream.socket.empty()) +
                       static_cast<int>(stream.standard_input) + static_cast<int>(!stream.replay.empty());
   if (sources != 1) in.refuse("name", "a stream has one source: topic, socket, stdin or replay");
+  if (!stream.topic.empty()) {
+    if (const Verdict sound = check_filter(stream.topic); !sound) in.refuse("topic", sound.refusal().text);
+  }
   if (stream.socket.empty()) return;
   const Outcome<SocketAddress> address = parse_address(stream.socket);
   if (!address)
@@ -109,6 +117,21 @@ void read_source(TableReader& in, StreamConfig& stream) {
     in.refuse("socket",
               "can be reached from outside, and a line socket asks nobody who he is: listen on "
               "127.0.0.1 or unix:PATH, or say socket_public = true");
+}
+
+/// sensor = "topic:2": the sensor is who may publish there, whatever the payload says.
+void read_sensor_level(TableReader& in, StreamConfig& stream) {
+  constexpr std::string_view prefix = "topic:";
+  const std::string& text = stream.payload.sensor;
+  if (!text.starts_with(prefix)) return;
+  std::size_t& level = stream.identity.sensor_level;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data() + prefix.size(), end, level);
+  if (error != std::errc{} || at != end || level == 0)
+    in.refuse("sensor", "takes a field, or \"topic:2\" for the second level of the topic");
+  else if (!filter_has_level(stream.topic, level))
+    in.refuse("sensor",
+              fmt::format("the topic '{}' has no level {} that every message has", stream.topic, level));
 }
 
 void read_payload(TableReader& in, StreamConfig& stream) {
@@ -122,6 +145,7 @@ void read_payload(TableReader& in, StreamConfig& stream) {
   if (delimiter.size() != 1) in.refuse("delimiter", "takes one character");
   in.take("response", payload.response);
   in.take("sensor", payload.sensor);
+  read_sensor_level(in, stream);
   in.take("epoch", payload.epoch);
   in.take("sequence", payload.sequence);
   in.take("time", payload.time);
@@ -214,6 +238,14 @@ void read_limits(TableReader& in, StreamConfig& stream) {
   stream.estimator.state.memory_budget = memory << 20;
 }
 
+void read_identity(TableReader& in, StreamConfig& stream) {
+  IdentitySettings& identity = stream.identity;
+  in.take_whole("most_sensors", identity.most_sensors, 1, 10'000'000);
+  in.take_seconds("sensor_expiry", identity.sensor_expiry, 60.0, longest * 100.0);
+  in.take_whole("largest_jump", identity.largest_jump, 1, most_whole);
+  in.take_seconds("clock_tolerance", identity.clock_tolerance, 0.0, longest);
+}
+
 std::string text_of(const toml::table& table) {
   std::ostringstream text;
   text << table;
@@ -239,6 +271,7 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   read_memory(in, stream);
   read_solve(in, stream);
   read_limits(in, stream);
+  read_identity(in, stream);
   Verdict verdict = in.verdict();
   if (verdict) {
     const Verdict solvable = check(stream.estimator.solve, stream.payload.map.feature_count());
@@ -249,21 +282,6 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   }
   outside.refuse(verdict);
   return stream;
-}
-
-/// Whether some topic matches both filters.
-bool filters_overlap(const std::string& one, const std::string& two) {
-  std::istringstream left(one);
-  std::istringstream right(two);
-  std::string a;
-  std::string b;
-  for (;;) {
-    const bool more_left = static_cast<bool>(std::getline(left, a, '/'));
-    const bool more_right = static_cast<bool>(std::getline(right, b, '/'));
-    if ((more_left && a == "#") || (more_right && b == "#")) return true;
-    if (!more_left || !more_right) return more_left == more_right;
-    if (a != b && a != "+" && b != "+") return false;
-  }
 }
 
 /// What two streams must not share.

@@ -1,13 +1,14 @@
-// Messages from an MQTT broker, and what the daemon publishes there.
+// A session with an MQTT broker: messages come in, what the daemon says goes out.
 //
-// Acknowledgement. Under loop_start() libmosquitto queues the PUBACK of a QoS 1 message before the callback
-// but writes it after the callback has returned; under mosquitto_loop() it would be on the wire before. So
-// the callback returns only when every stream has the message on disk, and what was not stored is never
-// acknowledged: the broker keeps it for our client id and sends it again. tests/daemon/acknowledge.py pins
-// this order.
+// Acknowledgement. The library queues the PUBACK of a QoS 1 message before it calls us; nothing is written
+// until our own loop says so. So the loop goes on only when every taker has the message on disk. When one
+// does not, the connection is dropped with the PUBACK still in the queue: the broker keeps the message and
+// sends it again. tests/daemon/acknowledge.py pins this.
+//
+// Each session has a thread of its own that waits in poll(): no number of descriptors is too high, and nobody
+// else ever waits for a broker.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,35 +26,45 @@ struct Subscription {
   Take take;
 };
 
-/// Called after every connect, subscribed again. `session_present`: the broker kept what came meanwhile. In
-/// the client's thread.
-using OnConnected = std::function<void(bool session_present)>;
+struct SessionSettings {
+  MqttConfig mqtt;
+  std::string client_id;                    ///< the broker keeps our messages under this name
+  std::vector<Subscription> subscriptions;  ///< in force from now on; others that we made are ended
+  /// Takers for messages that subscriptions of former configurations still bring; not subscribed to.
+  std::vector<Subscription> leftovers;
+  std::string notes;      ///< file that remembers which filters the broker has from us
+  bool publishes = true;  ///< says that the daemon is online, with a last will that says when not
+  bool probes = true;     ///< looks whether the broker answers within slow_after
+};
 
 class MqttClient final : public Source {
  public:
   /// Reads the password file, sets TLS and last will up, and starts to connect; an absent broker is waited
   /// for. Refuses what cannot work later either: secrets that others may read, certificates that do not load.
-  static Outcome<std::unique_ptr<MqttClient>> start(const MqttConfig& config,
-                                                    std::vector<Subscription> subscriptions,
-                                                    OnConnected on_connected);
+  static Outcome<std::unique_ptr<MqttClient>> start(SessionSettings settings);
   ~MqttClient() override;
   MqttClient(const MqttClient&) = delete;
   MqttClient& operator=(const MqttClient&) = delete;
 
   SourceState state() const override;
+  SourceCounts counts() const override;
+  std::vector<SourceEvent> take_events() override;
+  void ask_to_stop() override;
   bool stop() override;
 
-  /// QoS 1, below the prefix. False when there is no connection: nothing is queued. Any thread.
+  /// Ends the session at the broker as well: the stream is no more.
+  void ask_to_forget();
+
+  /// QoS 1, below the prefix. False when there is no connection: nothing is queued. Any thread; never waits.
   bool publish(const std::string& topic, const std::string& payload, bool retain);
 
-  /// Call every few seconds: begins anew with a client whose thread the library has ended (it does after TLS
-  /// and protocol errors).
-  void revive();
+  /// How often it has connected: when the number grows, what is retained must be said again.
+  std::uint64_t connects() const;
 
  private:
-  class Core;
-  explicit MqttClient(std::unique_ptr<Core> core);
-  std::unique_ptr<Core> core_;
+  class Session;
+  explicit MqttClient(std::shared_ptr<Session> session);
+  std::shared_ptr<Session> session_;
 };
 
 }  // namespace mixstream

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace mixstream {
 
@@ -16,7 +17,7 @@ struct Arrival {
   bool too_long = false;      ///< a line beyond the limit; the payload is its beginning
 };
 
-/// Returns when it is safe on disk; waits while the disk refuses. False: it is not, and the daemon ends;
+/// Returns when it is safe on disk; waits while the disk refuses. False: it is not, and the stream ends;
 /// then a source must not tell anyone that it has the message.
 using Take = std::function<bool(const Arrival&)>;
 
@@ -25,6 +26,20 @@ struct SourceState {
   bool connected = true;
   bool done = false;  ///< it has ended and will give nothing more
   std::string words;
+  std::string kind = "source";  ///< of the alarm while it is not connected
+};
+
+/// Something that happened to a source, for an alarm.
+struct SourceEvent {
+  std::string kind;
+  std::string words;
+};
+
+/// What came and became no message of any stream. Counted since the source began.
+struct SourceCounts {
+  std::uint64_t unmatched = 0;  ///< messages whose topic fits no filter
+  std::uint64_t retained = 0;   ///< copies that the broker keeps of a topic's last message
+  std::uint64_t connects = 0;
 };
 
 /// Gives messages from start to destruction.
@@ -33,8 +48,12 @@ class Source {
   virtual ~Source() = default;
 
   virtual SourceState state() const = 0;  ///< any thread
-  /// Takes in what has arrived already, then ends its thread. False: it is stuck in a Take that returned
-  /// false, and only the end of the process ends it.
+  virtual SourceCounts counts() const { return {}; }
+  virtual std::vector<SourceEvent> take_events() { return {}; }  ///< those since the last call
+  /// Asks it to end and returns at once: many can be asked before the first is waited for.
+  virtual void ask_to_stop() {}
+  /// Takes in what has arrived already, then ends its thread. False: it hangs, and only the end of the
+  /// process ends it.
   virtual bool stop() = 0;
 };
 

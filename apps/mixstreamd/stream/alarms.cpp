@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -43,10 +44,26 @@ void Alarms::hand_out(const Alarm& alarm) {
 void Alarms::add(Entry entry) {
   hand_out(entry.alarm);
   entries_.push_front(std::move(entry));
-  if (entries_.size() <= kept) return;
+  while (entries_.size() > kept) make_room();
+}
+
+/// What is over goes first, then the oldest of the kind that there are most of: a storm of one kind leaves
+/// the others alone. What holds until it is over goes last.
+void Alarms::make_room() {
   const auto over =
       std::find_if(entries_.rbegin(), entries_.rend(), [](const Entry& old) { return !old.alarm.active; });
-  entries_.erase(over == entries_.rend() ? std::prev(entries_.end()) : std::prev(over.base()));
+  if (over != entries_.rend()) {
+    entries_.erase(std::prev(over.base()));
+    return;
+  }
+  std::map<std::string, std::size_t> counts;
+  for (const Entry& entry : entries_)
+    counts[entry.alarm.kind] += entry.until != Clock::time_point::max() ? 1 : 0;
+  const auto most = std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; });
+  const auto oldest = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& entry) {
+    return entry.alarm.kind == most->first && entry.until != Clock::time_point::max();
+  });
+  entries_.erase(oldest == entries_.rend() ? std::prev(entries_.end()) : std::prev(oldest.base()));
 }
 
 void Alarms::happened(const std::string& kind, std::uint64_t row, const std::string& words,
@@ -54,11 +71,23 @@ void Alarms::happened(const std::string& kind, std::uint64_t row, const std::str
   add({{std::chrono::system_clock::now(), row, kind, words, true}, Clock::now() + hold});
 }
 
-Alarms::Entry* Alarms::active(const std::string& kind) {
+Alarms::Entry* Alarms::active(const std::string& kind, bool by_time) {
   const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
-    return entry.alarm.active && entry.alarm.kind == kind && entry.until == Clock::time_point::max();
+    return entry.alarm.active && entry.alarm.kind == kind &&
+           (entry.until != Clock::time_point::max()) == by_time;
   });
   return found == entries_.end() ? nullptr : &*found;
+}
+
+bool Alarms::goes_on(const std::string& kind, std::uint64_t row, const std::string& words,
+                     std::chrono::seconds hold) {
+  if (Entry* entry = active(kind, true)) {
+    entry->alarm.words = words;
+    entry->until = Clock::now() + hold;
+    return false;
+  }
+  happened(kind, row, words, hold);
+  return true;
 }
 
 bool Alarms::holds(const std::string& kind, std::uint64_t row, const std::string& words) {

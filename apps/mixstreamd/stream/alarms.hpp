@@ -23,6 +23,10 @@ class Alarms {
   /// Something happened: a new alarm, which is over by itself after `hold`.
   void happened(const std::string& kind, std::uint64_t row, const std::string& words,
                 std::chrono::seconds hold = std::chrono::minutes(10));
+  /// Something goes on happening: one alarm as long as it does, with the words of the last time; over by
+  /// itself after `hold`. True: it is new.
+  bool goes_on(const std::string& kind, std::uint64_t row, const std::string& words,
+               std::chrono::seconds hold = std::chrono::minutes(10));
   /// Something is so: a new alarm unless one of the kind is active; then only its words follow. True: it is
   /// new.
   bool holds(const std::string& kind, std::uint64_t row, const std::string& words);
@@ -47,8 +51,9 @@ class Alarms {
     Alarm alarm;
     Clock::time_point until;  // max: until over()
   };
-  Entry* active(const std::string& kind);
+  Entry* active(const std::string& kind, bool by_time = false);
   void add(Entry entry);
+  void make_room();
   void hand_out(const Alarm& alarm);
 
   std::deque<Entry> entries_;  // newest first

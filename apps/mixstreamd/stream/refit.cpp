@@ -82,6 +82,7 @@ void Stream::set_running(bool running) {
 void Stream::leave_feedback(const FitFeedback& feedback, std::uint64_t rows_until_due) {
   Bytes bytes = feedback.encode();
   const std::lock_guard rows(rows_mutex_);
+  if (!store_) return;
   if (!feedback_.empty()) store_feedback();
   if (!feedback_.empty()) return;  // this one builds on that one, which the disk refuses
   set_feedback(std::move(bytes));
@@ -111,7 +112,7 @@ void Stream::set_feedback(Bytes feedback) {
 
 void Stream::keep_feedback(Clock::duration patience) {
   const std::lock_guard rows(rows_mutex_);
-  if (feedback_.empty() || Clock::now() - feedback_since_ < patience) return;
+  if (!store_ || feedback_.empty() || Clock::now() - feedback_since_ < patience) return;
   store_feedback();
 }
 

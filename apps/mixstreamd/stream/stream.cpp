@@ -73,6 +73,7 @@ bool Stream::take(const Arrival& arrival) {
     const std::lock_guard lock(view_mutex_);
     figures_.inside_since = Clock::now();
   }
+  if (!store_) return false;
   const bool stored = arrival.too_long ? append(Rejection{arrival.origin, "line_too_long"}, rows)
                                        : append_message(arrival, seconds_of(now), rows);
   if (stored) {
@@ -170,6 +171,7 @@ void Stream::note_rows(std::optional<WallTime> now) {
     if (now && config_.refit.on_drift) refit_wanted_ = true;
   }
   row_count_ = counts.folded;
+  if (store_) journal_bytes_ = store_->figures().journal_bytes;
   rows_say_due_ = estimator.fit_is_due() || (refit_wanted_ && now);
 }
 
@@ -178,11 +180,20 @@ bool Stream::snapshot_is_due() const {
   if (records == records_kept_) return false;
   const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(last_snapshot_.load());
   if (since >= std::chrono::duration<double>(config_.snapshot_interval)) return true;
-  return since >= disk_patience && store_->figures().journal_bytes > config_.journal_limit;
+  return since >= disk_patience && journal_bytes_ > config_.journal_limit / 2;
+}
+
+void Stream::close() {
+  give_up();
+  const std::lock_guard keeping(keeping_mutex_);
+  const std::lock_guard rows(rows_mutex_);
+  store_.reset();
 }
 
 Verdict Stream::snapshot() {
+  const std::lock_guard keeping(keeping_mutex_);
   std::unique_lock rows(rows_mutex_);
+  if (!store_) return std::monostate{};
   std::vector<Section> sections = fold_.sections();
   std::ranges::move(memory(), std::back_inserter(sections));
   const PendingSnapshot pending = store_->begin_snapshot(std::move(sections));
@@ -190,6 +201,7 @@ Verdict Stream::snapshot() {
   rows.unlock();
   last_snapshot_ = Clock::now().time_since_epoch().count();
   const Verdict verdict = store_->write_snapshot(pending);
+  journal_bytes_ = store_->figures().journal_bytes;
   const std::lock_guard lock(view_mutex_);
   snapshot_trouble_ = verdict ? "" : verdict.refusal().text;
   if (!verdict) return verdict;

@@ -44,6 +44,9 @@ class Stream {
   /// tries again. False: give_up() was called first, and the message is not stored.
   bool take(const Arrival& arrival);
   void give_up();
+  /// Lets go of the files, so that another stream can have them; whoever still holds this one finds that it
+  /// takes nothing more. Waits for a snapshot that is being written, not for a solve.
+  void close();
   /// How far a replayed file was taken in.
   std::uint64_t taken_of(const std::string& file) const;
 
@@ -67,9 +70,7 @@ class Stream {
   void on_due(std::function<void()> wake) { wake_solver_ = std::move(wake); }
   std::shared_ptr<const StreamView> view() const;
   /// Looks at what happened since the last call and makes alarms of it. One thread.
-  void watch(const SourceState& source);
-  /// The broker no longer knew us: what came meanwhile may be lost.
-  void session_was_lost();
+  void watch(const SourceState& source, const SourceCounts& counts, const std::vector<SourceEvent>& events);
   /// The newest fit as JSON, when it is another than at the last call or `again`.
   std::optional<std::string> fit_to_publish(bool again);
   std::vector<Alarm> take_events();
@@ -128,11 +129,13 @@ class Stream {
   void watch_rate(Clock::time_point now);
   void watch_rows();
   void watch_disk();
+  void watch_source(const SourceState& source, const std::vector<SourceEvent>& events, Clock::time_point now);
 
   const StreamConfig config_;
 
+  std::mutex keeping_mutex_;       // around snapshots; before rows_mutex_
   mutable std::mutex rows_mutex_;  // the store's appends and the fold, in this order
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<Store> store_;   // null: closed
   Fold fold_;
   Bytes feedback_;                           // of the newest fit, waiting for the next message; empty: none
   std::atomic<bool> feedback_waits_{false};  // the same, for who does not hold the lock
@@ -147,6 +150,7 @@ class Stream {
   Fits fits_;
   Alarms alarms_;
   SourceState source_{false, false, "not started"};
+  SourceCounts source_counts_;
   double rows_per_second_ = 0.0;
   Clock::time_point rate_since_ = Clock::now();
   std::uint64_t rate_rows_ = 0;
@@ -160,6 +164,7 @@ class Stream {
   std::atomic<bool> refit_wanted_{false};
   std::atomic<bool> rows_say_due_{false};  // by row count, or for the polish
   std::atomic<std::uint64_t> row_count_{0};
+  std::atomic<std::uint64_t> journal_bytes_{0};
   std::atomic<std::uint64_t> record_count_{0};  // taken by this process
   std::atomic<std::uint64_t> records_kept_{0};  // of them, in a snapshot
   std::atomic<std::uint64_t> rows_at_refit_{0};

@@ -33,18 +33,33 @@ std::string words_of(const StreamConfig& config) {
 
 }  // namespace
 
-void Stream::watch(const SourceState& source) {
+void Stream::watch(const SourceState& source, const SourceCounts& counts,
+                   const std::vector<SourceEvent>& events) {
   const Clock::time_point now = Clock::now();
   const std::lock_guard lock(view_mutex_);
   alarms_.expire(now);
   watch_rate(now);
   watch_rows();
   watch_disk();
-  if (source.connected)
-    alarms_.over("source");
-  else if (started_ + 5s < now)
-    alarms_.holds("source", figures_.row, source.words);
+  watch_source(source, events, now);
   source_ = source;
+  source_counts_ = counts;
+}
+
+/// What is so ends with the connection that comes back; what happened stays for a while.
+void Stream::watch_source(const SourceState& source, const std::vector<SourceEvent>& events,
+                          Clock::time_point now) {
+  for (const char* const kind : {"source", "subscription", "session_taken"}) {
+    if (source.connected || source.kind != kind)
+      alarms_.over(kind);
+    else if (source.kind != "source" || started_ + 5s < now)
+      alarms_.holds(kind, figures_.row, source.words);
+  }
+  for (const SourceEvent& event : events) {
+    if (event.kind == "session_lost" && figures_.row == 0) continue;  // there was nothing to lose
+    if (alarms_.goes_on(event.kind, figures_.row, event.words))
+      log(LogLevel::warning, event.words, config_.name);
+  }
 }
 
 void Stream::watch_rate(Clock::time_point now) {
@@ -62,8 +77,7 @@ void Stream::watch_rows() {
         "{} rows are missing between those that came ({} in all): a sensor or the "
         "broker lost them, or they come late",
         counts.gaps - watched_.gaps, counts.gaps);
-    alarms_.happened("gap", figures_.row, words);
-    log(LogLevel::warning, words, config_.name);
+    if (alarms_.goes_on("gap", figures_.row, words)) log(LogLevel::warning, words, config_.name);
   }
   const std::uint64_t refused = counts.refused_total();
   if (refused > watched_.refused) {
@@ -90,15 +104,6 @@ void Stream::watch_disk() {
     alarms_.holds("disk", figures_.row, trouble);
 }
 
-void Stream::session_was_lost() {
-  const std::lock_guard lock(view_mutex_);
-  if (figures_.row == 0) return;  // there was nothing to lose
-  alarms_.happened(
-      "session_lost", figures_.row,
-      "the broker had forgotten our session: rows published while we were away may be lost; gaps in "
-      "sequence numbers tell");
-}
-
 std::vector<Alarm> Stream::take_events() {
   const std::lock_guard lock(view_mutex_);
   return alarms_.take_waiting();
@@ -116,7 +121,7 @@ std::shared_ptr<const StreamView> Stream::view() const {
   view->feature_map = config_.payload.map.text();
   view->response = config_.payload.response;
   view->component_count = config_.estimator.solve.component_count;
-  view->journal_bytes = store_->figures().journal_bytes;
+  view->journal_bytes = journal_bytes_;
   const std::lock_guard lock(view_mutex_);
   view->fit = fits_.view;
   view->stale = fits_.stale;
@@ -130,6 +135,9 @@ std::shared_ptr<const StreamView> Stream::view() const {
   view->solve_seconds = fits_.seconds;
   view->snapshot = snapshot_time_;
   view->source_connected = source_.connected;
+  view->source_words = source_.words;
+  view->unmatched_messages = source_counts_.unmatched;
+  view->retained_messages = source_counts_.retained;
   const std::string& trouble = figures_.disk_trouble.empty() ? snapshot_trouble_ : figures_.disk_trouble;
   view->health = {trouble.empty(), trouble};
   view->alarms = alarms_.list();

@@ -39,6 +39,11 @@ void Loop::stop() noexcept {
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof one);
 }
 
+void Loop::set_channels(std::unique_ptr<ChannelMaker> channels) {
+  const std::lock_guard lock(channels_mutex_);
+  channels_ = std::move(channels);
+}
+
 void Loop::run() {
   std::vector<pollfd> waiting;
   while (!stopped_) {
@@ -92,6 +97,7 @@ void Loop::accept_all(Clock::time_point now) {
     }
     ++counts_.accepted;
     if (connections_.size() >= settings_.most_connections) evict_one();
+    const std::lock_guard lock(channels_mutex_);
     std::unique_ptr<Channel> channel = channels_->make(descriptor);
     if (channel == nullptr) return;
     connections_.push_back(

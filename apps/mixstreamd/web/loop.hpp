@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "connection.hpp"
@@ -35,6 +36,8 @@ class Loop {
 
   void run();            ///< until stop()
   void stop() noexcept;  ///< from any thread
+  /// For the connections that come from now on. From any thread.
+  void set_channels(std::unique_ptr<ChannelMaker> channels);
 
  private:
   int time_to_wait(Clock::time_point now) const;
@@ -45,6 +48,7 @@ class Loop {
 
   int listener_;
   int wake_;  // eventfd: written by stop()
+  std::mutex channels_mutex_;
   std::unique_ptr<ChannelMaker> channels_;
   LoopSettings settings_;
   Handler handler_;

@@ -135,6 +135,8 @@ class WebServer::Running {
           const WebSettings& settings, DaemonView& daemon, std::string token)
       : port(port_of(listener)),
         url(std::move(address)),
+        certificate_file_(settings.certificate_file),
+        key_file_(settings.key_file),
         site_(daemon, web::Access(std::move(token), settings.host_names)),
         loop_(listener, std::move(channels), loop_settings(settings),
               {[this](const web::Request& request) { return site_.answer(request); },
@@ -148,10 +150,20 @@ class WebServer::Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
+  Verdict renew() {
+    if (certificate_file_.empty()) return std::monostate{};
+    Outcome<std::unique_ptr<web::ChannelMaker>> channels = web::tls_channels(certificate_file_, key_file_);
+    if (!channels) return channels.refusal();
+    loop_.set_channels(std::move(channels).value());
+    return std::monostate{};
+  }
+
   const std::uint16_t port;
   const std::string url;
 
  private:
+  const std::string certificate_file_;
+  const std::string key_file_;
   web::Site site_;
   web::Loop loop_;
   std::thread thread_;
@@ -165,6 +177,10 @@ std::uint16_t WebServer::port() const noexcept {
 }
 const std::string& WebServer::url() const noexcept {
   return running_->url;
+}
+
+Verdict WebServer::renew() {
+  return running_->renew();
 }
 
 Outcome<std::unique_ptr<WebServer>> WebServer::start(const WebSettings& settings, DaemonView& daemon) {

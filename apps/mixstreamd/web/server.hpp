@@ -43,6 +43,9 @@ class WebServer {
 
   std::uint16_t port() const noexcept;      ///< that it listens on
   const std::string& url() const noexcept;  ///< "http://127.0.0.1:8471/", for the log
+  /// Reads certificate and key again; connections that are open keep the old ones. Refuses files that cannot
+  /// be used: then the old ones stay. Any thread.
+  Verdict renew();
 
  private:
   class Running;

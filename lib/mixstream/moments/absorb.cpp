@@ -69,6 +69,7 @@ RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
   double weight = row.weight;
   switch (settings_.memory.kind) {
     case Memory::Kind::everything:
+    case Memory::Kind::three_parts:
       break;
     case Memory::Kind::half_life_rows:
       weight *= growth_at(static_cast<double>(filed_));
@@ -82,7 +83,8 @@ RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
       break;
   }
   last_bin_ = bin_of(largest);
-  Pane& pane = panes_[active_];
+  const bool in_parts = settings_.memory.kind == Memory::Kind::three_parts;
+  Pane& pane = panes_[in_parts ? static_cast<std::size_t>(filed_ % part_count) : active_];
   pane.put(variables_.data(), weight, last_bin_, *kernel_, workspace_.data());
   pane.reservoir.offer(row, hash, weight, last_bin_);
   ++filed_;

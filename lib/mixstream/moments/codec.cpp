@@ -64,7 +64,7 @@ class StateCodec {
     s.response = in.take_text();
     s.memory_budget = memory_budget;
     if (!in.ok() || !in.at_end()) return damaged("the settings are cut short");
-    if (feature_count > largest_variable_count || constant > feature_count || kind > 3 || panes > 1024 ||
+    if (feature_count > largest_variable_count || constant > feature_count || kind > 4 || panes > 1024 ||
         !std::isfinite(s.memory.length) || reservoir_rows == 0 ||
         std::max(reservoir_rows, pilot_rows) > largest_row_number) {
       return damaged("impossible settings");

@@ -65,7 +65,9 @@ bool MomentState::is_fresh() const noexcept {
 }
 
 void MomentState::join(MomentState other, MergeAs as) {
-  if (settings_.memory.kind != Memory::Kind::everything) {  // raw rows would enter as new ones
+  const Memory::Kind kind = settings_.memory.kind;
+  if (kind != Memory::Kind::everything &&
+      kind != Memory::Kind::three_parts) {  // raw rows would enter as new ones
     settle();
     other.settle();
   }

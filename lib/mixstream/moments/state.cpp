@@ -16,6 +16,7 @@ std::uint64_t rows_of_a_pane(const Memory& memory) {
 
 /// As many panes as the window needs: fewer than asked for where its length does not divide evenly.
 std::size_t pane_count(const Memory& memory) {
+  if (memory.kind == Memory::Kind::three_parts) return part_count;
   if (memory.kind != Memory::Kind::window_rows) return 1;
   return static_cast<std::size_t>(std::ceil(memory.length / static_cast<double>(rows_of_a_pane(memory))));
 }
@@ -25,7 +26,8 @@ Refusal bad_settings(std::string text) {
 }
 
 Verdict check_memory(const Memory& memory) {
-  if (memory.kind == Memory::Kind::everything) return std::monostate{};
+  if (memory.kind == Memory::Kind::everything || memory.kind == Memory::Kind::three_parts)
+    return std::monostate{};
   if (!(memory.length >= 1e-9 && memory.length <= 1e15))
     return bad_settings("a half-life or window must lie between 1e-9 and 1e15");
   if (memory.kind != Memory::Kind::window_rows) return std::monostate{};
@@ -235,8 +237,14 @@ MomentTensor MomentState::moments(const BinMask& bins) const {
 
 MomentTensor MomentState::closed_pane_moments(const BinMask& bins) const {
   if (!pilot_fixed_) return settled().closed_pane_moments(bins);
-  if (panes_.size() == 1) return moments_of({}, bins);
+  if (settings_.memory.kind != Memory::Kind::window_rows) return moments_of({}, bins);
   return moments_of({&panes_[(active_ + panes_.size() - 1) % panes_.size()], 1}, bins);
+}
+
+MomentTensor MomentState::part_moments(std::size_t part) const {
+  if (!pilot_fixed_) return settled().part_moments(part);
+  if (settings_.memory.kind != Memory::Kind::three_parts) return moments_of(panes_, all_bins);
+  return moments_of({&panes_[part % part_count], 1}, all_bins);
 }
 
 MomentTensor MomentState::moments_of(std::span<const Pane> panes, const BinMask& bins) const {

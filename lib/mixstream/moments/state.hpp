@@ -48,6 +48,8 @@ enum class MergeAs {
   independent_streams,  ///< each state's own present counts as now
 };
 
+inline constexpr std::size_t part_count = 3;  ///< data sets of Memory::Kind::three_parts
+
 enum class LastRow { kept, lost };
 
 /// What became of a row on the short way: taken and nothing to do; taken, and a block or the sample waits for
@@ -97,6 +99,9 @@ class MomentState {
   MomentTensor moments(const BinMask& bins = all_bins) const;
   /// The same of the pane of a window that was closed last; without rows before one was, or without a window.
   MomentTensor closed_pane_moments(const BinMask& bins = all_bins) const;
+  /// The same of one of the three data sets of Memory::Kind::three_parts, part 0, 1 or 2; elsewhere of all
+  /// rows.
+  MomentTensor part_moments(std::size_t part) const;
   Sample sample() const;  ///< of what the memory still holds
   Pilot pilot() const;    ///< fixed, or what it would be if the first block ended now
 

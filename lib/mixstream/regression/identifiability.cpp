@@ -62,27 +62,20 @@ double operator_norm(std::span<const double> collapsed, const SymmetricShape& sh
   return std::sqrt(std::max(eigen.values.back(), 0.0));
 }
 
-// E[eta_p phi_p] = E[y^p phi_p] - Sigma_p cvec(M_p) - offsets, with M_p and the offsets of the mixture.
-double asked_penalty(const MomentTensor& raw, const PowerSystem& system, const Mixture& mixture, int degree) {
-  const SymmetricShape shape(static_cast<int>(mixture.feature_count), degree);
-  std::vector<double> moment(shape.size(), 0.0);
-  std::vector<double> first(mixture.feature_count, 0.0);
+/// M_p of the mixture, and sum pi_h s2_h beta_h: what the noise adds to E[y^3 | x] is three times that times
+/// x.
+struct PluggedIn {
+  std::vector<double> moment;
+  std::vector<double> noisy_first;
+};
+PluggedIn plugged_in(const Mixture& mixture, const SymmetricShape& shape) {
+  PluggedIn result{std::vector<double>(shape.size(), 0.0), std::vector<double>(mixture.feature_count, 0.0)};
   for (std::size_t h = 0; h < mixture.component_count(); ++h) {
-    shape.add_power(mixture.law(h), mixture.weights[h], moment);
-    for (std::size_t a = 0; a < first.size(); ++a) {
-      const double factor = mixture.weights[h] * (degree == 3 ? mixture.noise_variances[h] : 0.0);
-      first[a] += factor * mixture.law(h)[a];
-    }
+    shape.add_power(mixture.law(h), mixture.weights[h], result.moment);
+    for (std::size_t a = 0; a < mixture.feature_count; ++a)
+      result.noisy_first[a] += mixture.weights[h] * mixture.noise_variances[h] * mixture.law(h)[a];
   }
-  std::vector<double> residual(shape.size());
-  multiply(system.gram, moment, residual);
-  std::vector<double> offset(shape.size(), 0.0);
-  if (degree == 3) multiply(raw.view(0, 3, 1), first, offset);
-  for (std::size_t i = 0; i < residual.size(); ++i) {
-    residual[i] = system.cross[i] - residual[i] - 3.0 * offset[i] -
-                  (degree == 2 ? noise_variance_of(mixture) * system.mean[i] : 0.0);
-  }
-  return 2.0 * operator_norm(residual, shape);
+  return result;
 }
 
 void add_spectrum(const MomentTensor& raw, const Mixture& mixture, Identifiability& result) {
@@ -141,12 +134,39 @@ PowerDiagnosis diagnose_power(const MomentTensor& tensor, const MomentTensor& ra
   if (plain.decompose_values(system.gram) && plain.values.front() > 0.0) {
     diagnosis.convexity = 0.5 * plain.values.front();
     yield_point();
-    if (mixture != nullptr) diagnosis.penalty_asked = asked_penalty(raw, system, *mixture, degree);
+    if (mixture != nullptr) diagnosis.penalty_asked = asked_penalty(raw, *mixture, degree).value;
   }
   return diagnosis;
 }
 
 }  // namespace
+
+// t = y^p less what the noise adds; E[t phi_p] - Sigma_p cvec(M_p) = E[eta_p phi_p], and E[eta_p^2] likewise.
+AskedPenalty asked_penalty(const MomentTensor& raw, const Mixture& mixture, int degree) {
+  const SymmetricShape shape(static_cast<int>(mixture.feature_count), degree);
+  const PowerSystem system = power_system(raw, degree);
+  const PluggedIn plugged = plugged_in(mixture, shape);
+  std::vector<double> target = system.cross;
+  double square = system.response_square;
+  if (degree == 2) {
+    const double variance = noise_variance_of(mixture);
+    for (std::size_t i = 0; i < target.size(); ++i) target[i] -= variance * system.mean[i];
+    square -= variance * (2.0 * raw.view(2, 0, 0).values[0] - variance);
+  } else if (degree == 3) {
+    std::vector<double> offset(target.size());
+    multiply(raw.view(0, 3, 1), plugged.noisy_first, offset);
+    for (std::size_t i = 0; i < target.size(); ++i) target[i] -= 3.0 * offset[i];
+    std::vector<double> spread(mixture.feature_count);
+    multiply(raw.view(0, 1, 1), plugged.noisy_first, spread);
+    square -=
+        6.0 * dot(raw.view(3, 1, 0).values, plugged.noisy_first) - 9.0 * dot(spread, plugged.noisy_first);
+  }
+  std::vector<double> fitted(target.size());
+  multiply(system.gram, plugged.moment, fitted);
+  square += dot(fitted, plugged.moment) - 2.0 * dot(target, plugged.moment);
+  for (std::size_t i = 0; i < target.size(); ++i) target[i] -= fitted[i];
+  return {2.0 * operator_norm(target, shape), std::max(square, 0.0)};
+}
 
 Identifiability diagnose(const MomentTensor& tensor, const Mixture* mixture,
                          std::span<const std::string> feature_names) {

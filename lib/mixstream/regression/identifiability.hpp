@@ -46,6 +46,14 @@ inline constexpr int largest_diagnosed_dimension = 16;
 Identifiability diagnose(const MomentTensor& tensor, const Mixture* mixture,
                          std::span<const std::string> feature_names);
 
+/// What the paper's lemma asks of lambda_p: 2 |X*(eta_p)|_op / n, p = 2 or 3, with the mixture (raw) plugged
+/// in for M_p and the noise. `raw`: in raw coordinates. Allocates; N(d, p)^2.
+struct AskedPenalty {
+  double value = 0.0;
+  double residual_square = 0.0;  ///< E[eta_p^2]
+};
+AskedPenalty asked_penalty(const MomentTensor& raw, const Mixture& mixture, int degree);
+
 /// The groups of dependent monomials of degree p, by name. Empty when Sigma_p is regular.
 std::vector<Dependence> dependences(const MomentTensor& tensor, int degree,
                                     std::span<const std::string> feature_names);

@@ -10,6 +10,10 @@ namespace {
 
 constexpr double over_relaxation = 1.6;
 constexpr int adapt_every = 10;
+constexpr int most_rounds = 200;        // of sigma and M in turns
+constexpr double penalty_share = 1e-7;  // of the penalty, that a gap between m and Z may be worth
+constexpr double least_gap = 1e-13;
+constexpr double sigma_tolerance = 1e-9;  // relative, between two rounds
 
 class Admm {
  public:
@@ -18,14 +22,19 @@ class Admm {
       : gram_(gram), target_(target), shape_(shape), settings_(settings), w_(workspace), fit_(fit) {}
 
   bool start(const NuclearFit* warm);
-  bool run();
+  bool run();       // the squared problem with penalty_
+  bool run_root();  // the same in turns with sigma
   bool finish();
 
  private:
   void plain_solution();
   void solve_smooth();
   bool shrink(double threshold);
+  bool shrink_semidefinite(double threshold);
+  void add_direction(double factor, std::size_t at);
+  double mean_square();
   void measure();
+  double gap_allowed() const;
   void adapt(int iteration);
 
   const DenseMatrix& gram_;
@@ -35,6 +44,7 @@ class Admm {
   NuclearWorkspace& w_;
   NuclearFit& fit_;
   double rho_ = 0.0;
+  double penalty_ = 0.0;       // of the squared problem
   double nuclear_norm_ = 0.0;  // of Z
 };
 
@@ -50,6 +60,9 @@ void Admm::plain_solution() {
 
 bool Admm::start(const NuclearFit* warm) {
   if (!w_.system.decompose(gram_)) return false;
+  fit_.iterations = 0;
+  fit_.scale = 1.0;
+  penalty_ = settings_.penalty;
   const std::size_t n = shape_.size();
   for (std::vector<double>* vector : {&w_.rotated_target, &w_.pull, &w_.rotated, &w_.solution}) {
     vector->assign(n, 0.0);
@@ -108,14 +121,32 @@ bool Admm::shrink(double threshold) {
     const double singular = std::sqrt(std::max(w_.small.values[s], 0.0));
     if (singular <= threshold) continue;
     nuclear_norm_ += singular - threshold;
-    const double factor = 1.0 - threshold / singular;
-    for (std::size_t i = 0; i < d; ++i) {
-      for (std::size_t j = 0; j < d; ++j) {
-        w_.gram(i, j) += factor * w_.small.vectors(s, i) * w_.small.vectors(s, j);
-      }
-    }
+    add_direction(1.0 - threshold / singular, s);
   }
   multiply(w_.gram, w_.combined, w_.low_rank);
+  return true;
+}
+
+/// w_.gram += factor e e', e the eigenvector `at`.
+void Admm::add_direction(double factor, std::size_t at) {
+  for (std::size_t i = 0; i < w_.gram.rows; ++i) {
+    for (std::size_t j = 0; j < w_.gram.rows; ++j)
+      w_.gram(i, j) += factor * w_.small.vectors(at, i) * w_.small.vectors(at, j);
+  }
+}
+
+/// The same over Z >= 0, for a symmetric C: eigenvalues less the threshold, the positive ones.
+bool Admm::shrink_semidefinite(double threshold) {
+  if (!w_.small.decompose(w_.combined)) return false;
+  nuclear_norm_ = 0.0;
+  reshape(w_.gram, w_.combined.rows, w_.combined.rows);
+  for (std::size_t s = 0; s < w_.small.values.size(); ++s) {
+    const double left = w_.small.values[s] - threshold;
+    if (left <= 0.0) continue;
+    nuclear_norm_ += left;
+    add_direction(left, s);
+  }
+  w_.low_rank = w_.gram;
   return true;
 }
 
@@ -133,6 +164,15 @@ void Admm::measure() {
   fit_.dual_residual = std::sqrt(change) > 1e-14 * size ? std::sqrt(change) / force : 0.0;
 }
 
+/// The relative primal residual that is small enough. That of a root is to be small beside the penalty, too:
+/// between m and Z, Sigma m - target changes by at most the largest eigenvalue times their distance.
+double Admm::gap_allowed() const {
+  if (!settings_.root) return settings_.tolerance;
+  const double size = std::max({norm(w_.low_rank.values), norm(w_.smooth.values), 1e-300});
+  const double beside_penalty = penalty_share * penalty_ / (w_.system.values.back() * size);
+  return std::clamp(beside_penalty, least_gap, settings_.tolerance);
+}
+
 /// Balances the residuals. In the last quarter rho rests, so that convergence is certain.
 void Admm::adapt(int iteration) {
   if (iteration % adapt_every != adapt_every - 1 || 4 * iteration > 3 * settings_.iterations) return;
@@ -145,7 +185,8 @@ void Admm::adapt(int iteration) {
 
 bool Admm::run() {
   fit_.converged = false;
-  for (fit_.iterations = 0; fit_.iterations < settings_.iterations && !fit_.converged; ++fit_.iterations) {
+  for (int iteration = 0; iteration < settings_.iterations && !fit_.converged; ++iteration) {
+    ++fit_.iterations;
     solve_smooth();
     w_.previous = w_.low_rank;
     for (std::size_t i = 0; i < w_.combined.values.size(); ++i) {
@@ -153,14 +194,40 @@ bool Admm::run() {
           over_relaxation * w_.smooth.values[i] + (1.0 - over_relaxation) * w_.previous.values[i];
       w_.combined.values[i] = relaxed + w_.multiplier.values[i];
     }
-    if (!shrink(settings_.penalty / rho_)) return false;
+    const double threshold = penalty_ / rho_;
+    if (!(settings_.semidefinite ? shrink_semidefinite(threshold) : shrink(threshold))) return false;
     for (std::size_t i = 0; i < w_.combined.values.size(); ++i) {
       w_.multiplier.values[i] = w_.combined.values[i] - w_.low_rank.values[i];
     }
     measure();
-    fit_.converged = std::max(fit_.primal_residual, fit_.dual_residual) < settings_.tolerance;
-    if (!fit_.converged) adapt(fit_.iterations);
+    fit_.converged = fit_.dual_residual < settings_.tolerance && fit_.primal_residual < gap_allowed();
+    if (!fit_.converged) adapt(iteration);
   }
+  return true;
+}
+
+/// q(m) at Z, never below what rounding leaves of E[t^2].
+double Admm::mean_square() {
+  const double whole = settings_.root->response_square;
+  shape_.fold(w_.low_rank, w_.solution);
+  multiply(gram_, w_.solution, w_.pull);
+  const double square = whole + dot(w_.pull, w_.solution) - 2.0 * dot(target_, w_.solution);
+  return std::max({square, 1e-15 * whole, 1e-300});
+}
+
+bool Admm::run_root() {
+  const double sharpness = 2.0 * std::sqrt(settings_.root->rows) * settings_.penalty;
+  double sigma = std::sqrt(mean_square());
+  bool settled = false;
+  for (int round = 0; round < most_rounds && !settled; ++round) {
+    penalty_ = sharpness * sigma;
+    if (!run()) return false;
+    const double next = std::sqrt(mean_square());
+    settled = std::abs(next - sigma) <= sigma_tolerance * sigma;
+    sigma = next;
+  }
+  fit_.converged = fit_.converged && settled;
+  fit_.scale = 2.0 * std::sqrt(settings_.root->rows) * sigma;
   return true;
 }
 
@@ -176,8 +243,12 @@ bool Admm::finish() {
   double nuclear = 0.0;
   for (const double value : w_.small.values) nuclear += std::sqrt(std::max(value, 0.0));
   multiply(gram_, fit_.coefficients, w_.pull);
-  fit_.objective =
-      settings_.penalty * nuclear + 0.5 * dot(w_.pull, fit_.coefficients) - dot(target_, fit_.coefficients);
+  const double half_square = 0.5 * dot(w_.pull, fit_.coefficients) - dot(target_, fit_.coefficients);
+  fit_.objective = settings_.penalty * nuclear + half_square;
+  if (settings_.root) {
+    const double square = std::max(settings_.root->response_square + 2.0 * half_square, 0.0);
+    fit_.objective = settings_.penalty * nuclear + 0.5 * std::sqrt(square / settings_.root->rows);
+  }
   return std::ranges::all_of(fit_.coefficients, [](double value) { return std::isfinite(value); });
 }
 
@@ -187,7 +258,7 @@ bool nuclear_regression(const DenseMatrix& gram, std::span<const double> target,
                         const NuclearSettings& settings, const NuclearFit* warm, NuclearWorkspace& workspace,
                         NuclearFit& fit) {
   Admm admm(gram, target, shape, settings, workspace, fit);
-  return admm.start(warm) && admm.run() && admm.finish();
+  return admm.start(warm) && (settings.root ? admm.run_root() : admm.run()) && admm.finish();
 }
 
 }  // namespace mixstream

@@ -1,10 +1,17 @@
-// Nuclear-norm regression on moments: min_m lambda |M|_* + 1/2 m'Sigma m - m'target, m = cvec(M).
+// Nuclear-norm regression on moments, m = cvec(M), with either loss of the paper:
+//   squared, as its text prints:    min_m lambda |M|_* + 1/2 m'Sigma m - m'target
+//   root, as its programs computed: min_m lambda |M|_* + |r|_2 / 2n, r the residuals of all n rows
+//
+// |r|_2^2 = n q(m), q(m) = m'Sigma m - 2 m'target + E[t^2], t what is regressed. The root is the least over
+// sigma of (q / sigma + sigma) / 2: for each sigma a squared problem with the penalty 2 sqrt(n) sigma lambda,
+// and sigma = sqrt(q) at the optimum. The two are convex together, so the alternation ends there.
 //
 // For a symmetric tensor all unfoldings have the same singular values, so |M|_* is that of the d x d^(p-1)
 // unfolding. ADMM splits m from its unfolding Z: soft-thresholding Z and then symmetrising would not be the
 // proximal step on symmetric tensors.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "mixstream/regression/linear_algebra.hpp"
@@ -12,22 +19,31 @@
 
 namespace mixstream {
 
+/// What the root of the loss needs beside the normal equations.
+struct RootLoss {
+  double response_square = 0.0;  ///< E[t^2]
+  double rows = 1.0;             ///< n
+};
+
 struct NuclearSettings {
-  double penalty = 0.0;     ///< lambda >= 0
-  int iterations = 4000;    ///< at most
-  double tolerance = 1e-8;  ///< on both relative residuals
+  double penalty = 0.0;          ///< lambda >= 0
+  int iterations = 4000;         ///< at most; for each sigma of a root
+  double tolerance = 1e-8;       ///< on both relative residuals
+  bool semidefinite = false;     ///< M >= 0 as well; degree 2 only
+  std::optional<RootLoss> root;  ///< nothing: the squared loss
 };
 
 /// How a regression by ADMM went; also the warm start of the next one.
 struct NuclearFit {
   std::vector<double> coefficients;  ///< m = cvec(M)
   double penalty = 0;                ///< lambda
-  double objective = 0;              ///< lambda |M|_* + 1/2 m'Sigma m - m'target
+  double objective = 0;              ///< what was minimised, at m
   double primal_residual = 0;        ///< |unfold(m) - Z| / |Z|
   double dual_residual = 0;          ///< rho |Z - last Z| / |D|
   int iterations = 0;
   bool converged = false;
-  std::vector<double> dual;  ///< D, d x d^(p-1): in lambda d|Z|_*, and fold(D) = target - Sigma m
+  std::vector<double> dual;  ///< D, d x d^(p-1): in scale lambda d|Z|_*, and fold(D) = target - Sigma m
+  double scale = 1;          ///< 1 for the squared loss; 2 sqrt(n) sigma for the root
   double step = 0;           ///< rho at the end
 };
 

@@ -19,6 +19,13 @@ struct SecondSystem {
   std::vector<double> mean;
   double response_square = 0;  // E[y^2]
   double response_fourth = 0;  // E[y^4]
+  double centred_square = 0;   // E[t^2], t = y^2 less its noise, or less its mean
+};
+
+/// lambda_2 and lambda_3.
+struct Penalties {
+  double second = 0;
+  double third = 0;
 };
 
 Refusal numerical_refusal() {
@@ -45,6 +52,8 @@ class PaperEstimate {
   Outcome<SpectralFit> run(const SpectralFit* warm);
 
  private:
+  Outcome<SpectralFit> run_with(const Penalties& penalties, const SpectralFit* warm);
+  double theory_penalty(const MomentTensor& part, const Mixture& plugged, int degree) const;
   std::optional<Refusal> estimate_first();
   std::optional<Refusal> estimate_second(const SpectralFit* warm);
   std::optional<Refusal> estimate_third(const SpectralFit* warm);
@@ -52,8 +61,10 @@ class PaperEstimate {
   std::optional<Refusal> refused_singular(const MomentTensor& part, int degree);
   SecondSystem second_system() const;
   void read_noise(const SecondSystem& system);
+  double third_square(std::span<const double> first_product) const;
   bool regress(const DenseMatrix& gram, std::span<const double> target, int degree, double penalty,
-               const std::optional<NuclearFit>* warm, std::optional<NuclearFit>& result);
+               const RootLoss& loss, const std::optional<NuclearFit>* warm,
+               std::optional<NuclearFit>& result);
 
   const MomentTensor& first_part_;
   const MomentTensor& second_part_;
@@ -62,6 +73,7 @@ class PaperEstimate {
   std::size_t d_;
   const SpectralSettings& settings_;
   SpectralWorkspace::Content& w_;
+  Penalties penalties_;
   std::vector<double> first_;  // M1
   SpectralFit fit_;
 };
@@ -92,9 +104,11 @@ std::optional<Refusal> PaperEstimate::estimate_first() {
 SecondSystem PaperEstimate::second_system() const {
   PowerSystem plain = power_system(second_part_, 2);
   const double square = second_part_.view(2, 0, 0).values[0];
-  SecondSystem system{std::move(plain.gram), std::move(plain.cross), std::move(plain.mean), square,
-                      plain.response_square};
+  SecondSystem system{std::move(plain.gram), std::move(plain.cross),
+                      std::move(plain.mean), square,
+                      plain.response_square, 0.0};
   const double offset = settings_.noise_variance ? *settings_.noise_variance : square;
+  system.centred_square = system.response_fourth - offset * (2.0 * square - offset);
   for (std::size_t i = 0; i < system.target.size(); ++i) {
     system.target[i] -= offset * system.mean[i];
     if (settings_.noise_variance) continue;
@@ -104,15 +118,20 @@ SecondSystem PaperEstimate::second_system() const {
 }
 
 bool PaperEstimate::regress(const DenseMatrix& gram, std::span<const double> target, int degree,
-                            double penalty, const std::optional<NuclearFit>* warm,
+                            double penalty, const RootLoss& loss, const std::optional<NuclearFit>* warm,
                             std::optional<NuclearFit>& result) {
   result.emplace();
   const NuclearFit* last = warm != nullptr && *warm ? &**warm : nullptr;
   const SymmetricShape shape(static_cast<int>(d_), degree);
-  if (!nuclear_regression(gram, target, shape, {penalty, settings_.admm_iterations, settings_.admm_tolerance},
-                          last, w_.nuclear, *result)) {
-    return false;
+  NuclearSettings nuclear{.penalty = penalty,
+                          .iterations = settings_.admm_iterations,
+                          .tolerance = settings_.admm_tolerance,
+                          .root = {}};
+  if (settings_.objective == PaperObjective::published) {
+    nuclear.semidefinite = degree == 2;
+    nuclear.root = loss;
   }
+  if (!nuclear_regression(gram, target, shape, nuclear, last, w_.nuclear, *result)) return false;
   if (!result->converged) warn(fit_, SpectralWarning::not_converged);
   return true;
 }
@@ -151,9 +170,9 @@ std::optional<Refusal> PaperEstimate::estimate_second(const SpectralFit* warm) {
     }
     if (auto refusal = refused_singular(second_part_, 2)) return refusal;
   }
-  const double penalty = settings_.second_penalty / std::sqrt(second_part_.effective_rows);
-  if (!regress(system.gram, system.target, 2, penalty, warm != nullptr ? &warm->second : nullptr,
-               fit_.second)) {
+  const RootLoss loss{system.centred_square, second_part_.effective_rows};
+  if (!regress(system.gram, system.target, 2, penalties_.second, loss,
+               warm != nullptr ? &warm->second : nullptr, fit_.second)) {
     return numerical_refusal();
   }
   if (settings_.noise_variance) {
@@ -162,6 +181,15 @@ std::optional<Refusal> PaperEstimate::estimate_second(const SpectralFit* warm) {
     read_noise(system);
   }
   return std::nullopt;
+}
+
+/// E[t^2], t = y^3 - 3 s2 M1 . x - E[eps^3].
+double PaperEstimate::third_square(std::span<const double> first_product) const {
+  const double slope = 3.0 * fit_.noise_variance;
+  const double third = settings_.noise_third;
+  return third_part_.view(6, 0, 0).values[0] - 2.0 * slope * dot(third_part_.view(3, 1, 0).values, first_) -
+         2.0 * third * third_part_.view(3, 0, 0).values[0] + slope * slope * dot(first_product, first_) +
+         2.0 * slope * third * dot(third_part_.view(0, 1, 0).values, first_) + third * third;
 }
 
 std::optional<Refusal> PaperEstimate::estimate_third(const SpectralFit* warm) {
@@ -175,8 +203,11 @@ std::optional<Refusal> PaperEstimate::estimate_third(const SpectralFit* warm) {
   for (std::size_t i = 0; i < target.size(); ++i) {
     target[i] -= 3.0 * fit_.noise_variance * offset[i] + settings_.noise_third * system.mean[i];
   }
-  const double penalty = settings_.third_penalty / std::sqrt(third_part_.effective_rows);
-  if (!regress(system.gram, target, 3, penalty, warm != nullptr ? &warm->third : nullptr, fit_.third)) {
+  std::vector<double> first_product(d_);
+  multiply(third_part_.view(0, 1, 1), first_, first_product);
+  const RootLoss loss{third_square(first_product), third_part_.effective_rows};
+  if (!regress(system.gram, target, 3, penalties_.third, loss, warm != nullptr ? &warm->third : nullptr,
+               fit_.third)) {
     return numerical_refusal();
   }
   return std::nullopt;
@@ -227,14 +258,35 @@ std::optional<Refusal> PaperEstimate::factorise() {
   return std::nullopt;
 }
 
+double PaperEstimate::theory_penalty(const MomentTensor& part, const Mixture& plugged, int degree) const {
+  const AskedPenalty asked = asked_penalty(part, plugged, degree);
+  if (settings_.objective == PaperObjective::printed) return asked.value;
+  return asked.value / (2.0 * std::sqrt(std::max(asked.residual_square * part.effective_rows, 1e-300)));
+}
+
 Outcome<SpectralFit> PaperEstimate::run(const SpectralFit* warm) {
+  const Penalties given{settings_.second_penalty / std::sqrt(second_part_.effective_rows),
+                        settings_.third_penalty / std::sqrt(third_part_.effective_rows)};
+  const auto by_theory = [this](const Mixture& plugged) {
+    return Penalties{theory_penalty(second_part_, plugged, 2), theory_penalty(third_part_, plugged, 3)};
+  };
+  const bool theory = settings_.penalty == PaperPenalty::theory;
+  if (theory && settings_.plugged_in) return run_with(by_theory(*settings_.plugged_in), warm);
+  Outcome<SpectralFit> first = run_with(given, warm);
+  if (!first || !theory) return first;
+  return run_with(by_theory(first.value().mixture), &first.value());
+}
+
+Outcome<SpectralFit> PaperEstimate::run_with(const Penalties& penalties, const SpectralFit* warm) {
+  penalties_ = penalties;
+  fit_ = {};
   if (auto refusal = estimate_first()) return *std::move(refusal);
   if (auto refusal = estimate_second(warm)) return *std::move(refusal);
   if (auto refusal = estimate_third(warm)) return *std::move(refusal);
   if (auto refusal = factorise()) return *std::move(refusal);
   const auto finite = [](double value) { return std::isfinite(value); };
   if (!std::ranges::all_of(fit_.mixture.coefficients, finite)) return numerical_refusal();
-  return std::move(fit_);
+  return std::exchange(fit_, {});
 }
 
 std::optional<Refusal> refused_paper_request(const MomentTensor& tensor, int components,

@@ -20,11 +20,21 @@ namespace mixstream {
 
 inline constexpr int largest_solved_dimension = 32;  ///< d beyond which solving is refused
 
+/// What paper_estimate minimises: the squared loss that the paper prints; or the root of it that its authors'
+/// programs took, with M2 positive semidefinite, which made the published tables.
+enum class PaperObjective : std::uint8_t { printed, published };
+/// lambda_p = c_p / sqrt(n); or twice the operator norm of X*(eta_p) / n, the condition behind Theorem 1,
+/// with laws plugged in that tell eta, and for the root that over 2 |eta_p|_2.
+enum class PaperPenalty : std::uint8_t { given, theory };
+
 struct SpectralSettings {
   std::optional<double> noise_variance;  ///< E[eps^2], > 0; nothing: estimated where that is possible
   double noise_third = 0.0;              ///< E[eps^3]
   double second_penalty = 1e-5;          ///< c_2, lambda_2 = c_2 / sqrt(n); paper_estimate only
   double third_penalty = 1e-3;           ///< c_3, lambda_3 = c_3 / sqrt(n); paper_estimate only
+  PaperObjective objective = PaperObjective::printed;  ///< paper_estimate only
+  PaperPenalty penalty = PaperPenalty::given;          ///< likewise
+  std::optional<Mixture> plugged_in;  ///< for PaperPenalty::theory, raw; nothing: what a first fit finds
   bool allow_singular = false;      ///< paper_estimate: let the nuclear norm choose where Sigma_p is singular
   int admm_iterations = 4000;       ///< at most, for each of M2 and M3
   double admm_tolerance = 1e-8;     ///< relative primal and dual residual at which ADMM stops

@@ -30,8 +30,8 @@ TEST_CASE("a last line without newline counts") {
 }
 
 TEST_CASE("carriage returns, a byte order mark, blank lines and comments are no rows") {
-  const Collected all =
-      collect("\xEF\xBB\xBF# made today\r\n\r\na,b\r\n1,2\r\n\r\n  \t\r\n# half\r\n3,4\r\n\n");
+  const Collected all = collect(
+      "\xEF\xBB\xBF# made today\r\n\r\na,b\r\n1,2\r\n\r\n  \t\r\n# half\r\n3,4\r\n\n", {.comment = '#'});
   CHECK(all.columns == Names{"a", "b"});
   CHECK(all.rows() == Rows{{1, 2}, {3, 4}});
   CHECK(all.faults().empty());
@@ -39,9 +39,70 @@ TEST_CASE("carriage returns, a byte order mark, blank lines and comments are no 
   CHECK(all.entries[1].place.row == 2);
 }
 
-TEST_CASE("a comment is skipped also where its line would make a row") {
-  CHECK(collect("n,v\n#x,1\ny,2\n", {}, {.numbers = {"v"}, .text = "n"}).rows() == Rows{{2}});
-  CHECK(collect("n,v\n#x,1\ny,2\n", {.comment = '\0'}, {.numbers = {"v"}}).rows() == Rows{{1}, {2}});
+TEST_CASE("below the header only the comments that were asked for are passed over, and they are counted") {
+  const std::string bytes = "# n,v\nn,v\n#N/A,1\ny,2\n#x,3\n";
+  CHECK(collect(bytes, {.comment = '#'}, {.numbers = {"v"}, .text = "n"}).rows() == Rows{{2}});
+  CHECK(collect(bytes, {}, {.numbers = {"v"}}).rows() == Rows{{1}, {2}, {3}});
+  auto reader = open_input(memory_bytes(bytes), {.comment = '#'}).value().select({.numbers = {"v"}});
+  std::uint64_t comments = 0;
+  for (bool end = false; !end;) {
+    const Batch batch = reader.value()->next().value();
+    comments += batch.comments;
+    end = batch.end;
+  }
+  CHECK(comments == 2);
+}
+
+TEST_CASE("runs of blanks and tabs are one delimiter") {
+  const Collected all = collect("  t   y\n 1  2\n3\t 4 \r\n\n  5 6\n7 8 9\n");
+  CHECK(all.columns == Names{"t", "y"});
+  CHECK(all.rows() == Rows{{1, 2}, {3, 4}, {5, 6}});
+  CHECK(all.faults() == Names{"ragged"});
+  CHECK(collect("name  x y\na  1  2\nb 3 4\n", {}, {.numbers = {"y"}}).rows() == Rows{{2}, {4}});
+  CHECK(collect("name x y\na  2\nb 3 4\n", {}, {.numbers = {"y"}}).rows() == Rows{{4}});
+}
+
+TEST_CASE("a preamble is passed over, with a note; a line that is asked for is taken") {
+  const std::string bytes = "Pump log\nStation 7\n\nflow,power\n1,2\n3,4\n";
+  const auto input = open_input(memory_bytes(bytes));
+  REQUIRE(input);
+  CHECK(input.value().columns() == Names{"flow", "power"});
+  REQUIRE(input.value().notes().size() == 1);
+  CHECK(input.value().notes()[0].starts_with("the header seems to be line 4"));
+  CHECK(collect(bytes).rows() == Rows{{1, 2}, {3, 4}});
+  CHECK(collect(bytes).entries[0].place.line == 5);
+  CHECK(collect("Pump, made by us\nflow,power,x\n1,2,3\n", {.header_line = 2}).rows() == Rows{{1, 2, 3}});
+  CHECK(collect("a,b\n1,2\n", {.header_line = 9}).refusal.find("no line 9") != std::string::npos);
+}
+
+TEST_CASE("names may stand in the comment above the first row") {
+  const Collected all = collect("# made today\n# t y\n1 2\n3 4\n");
+  CHECK(all.columns == Names{"t", "y"});
+  CHECK(all.rows() == Rows{{1, 2}, {3, 4}});
+}
+
+TEST_CASE("a line of units below the header is no row, and is told of") {
+  const std::string bytes = "time,flow,power\n,m3/h,kW\n1,2,3\n";
+  CHECK(collect(bytes).rows() == Rows{{1, 2, 3}});
+  CHECK(collect(bytes).entries[0].place.row == 1);
+  CHECK(collect(bytes).entries[0].place.line == 3);
+  CHECK(collect("flow,power\nNA,kW\n1,2\n").faults() == Names{"missing_value"});
+  CHECK(collect("flow,power\n1,kW\n1,2\n").faults() == Names{"not_a_number"});
+  CHECK(collect("flow,power\n1,2\nm3/h,kW\n").faults() == Names{"not_a_number"});
+}
+
+TEST_CASE("a delimiter behind the last field changes nothing") {
+  CHECK(collect("a,b\n1,2,\n3,4\n").rows() == Rows{{1, 2}, {3, 4}});
+  CHECK(collect("a,b,\n1,2,\n3,4\n", {}, {.numbers = {"a", "b"}}).rows() == Rows{{1, 2}, {3, 4}});
+  CHECK(collect("a,b\n1,2,5\n").faults() == Names{"ragged"});
+}
+
+TEST_CASE("numbers are read as people write them, where it was said how") {
+  const InputSettings german{.delimiter = ';', .numbers = {',', '.', {"-"}}};
+  CHECK(collect("a;b\n1.234,5;-2\n1234,5;-\n12.34,5;1\n0.5;1\n", german).rows() == Rows{{1234.5, -2}});
+  CHECK(collect("a;b\n1.234,5;-2\n1234,5;-\n12.34,5;1\n", german).faults() ==
+        Names{"missing_value", "not_a_number"});
+  CHECK(collect("a,b\n\"1,234\",45 %\n", {.numbers = {'.', ',', {}}}).rows() == Rows{{1234, 45}});
 }
 
 TEST_CASE("without a header the columns are numbered and the first line is a row") {
@@ -148,7 +209,8 @@ TEST_CASE("an unknown column is refused with the nearest name and the list") {
 
 TEST_CASE("a column name that stands twice is refused only when asked for") {
   CHECK(collect("a,a,b\n1,2,3\n", {}, {.numbers = {"b"}}).rows() == Rows{{3}});
-  CHECK(collect("a,a,b\n1,2,3\n", {}, {.numbers = {"a"}}).refusal.find("twice") != std::string::npos);
+  CHECK(collect("a,a,b\n1,2,3\n", {}, {.numbers = {"a"}}).refusal.find("write a.1 for the first, a.2 for") !=
+        std::string::npos);
   CHECK(collect("a,b\n1,2\n", {}, {.numbers = {"a", "a"}}).refusal.find("twice") != std::string::npos);
 }
 

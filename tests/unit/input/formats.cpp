@@ -63,6 +63,15 @@ TEST_CASE("NDJSON rows are chosen by key, in any order of the keys") {
   CHECK(all.entries[1].text == "y");
 }
 
+TEST_CASE("keys of objects in objects are told by a point") {
+  const std::string bytes =
+      "{\"t\":1,\"motor\":{\"load\":2,\"at\":{\"x\":3}}}\n{\"motor\":{\"at\":{\"x\":6},\"load\":5},\"t\":4}"
+      "\n";
+  CHECK(collect(bytes).columns == Names{"t", "motor.load", "motor.at.x"});
+  CHECK(collect(bytes).rows() == Rows{{1, 2, 3}, {4, 5, 6}});
+  CHECK(collect(bytes, {}, {.numbers = {"motor.load"}}).rows() == Rows{{2}, {5}});
+}
+
 TEST_CASE("NDJSON faults are named and reading goes on") {
   const Collected all = collect(
       "{\"t\":1,\"y\":2}\n{\"t\":1}\n{\"t\":1,\"y\":null}\n{\"t\":1,\"y\":\"NaN\"}\n{\"t\":{\"u\":1},\"y\":2}"
