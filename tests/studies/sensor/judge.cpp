@@ -27,7 +27,7 @@ struct Pooled {
 
 /// What the cells of one stationary kind say.
 struct Figures {
-  double to_chain = NAN, chain_rms = NAN, to_chance = NAN, chance_rms = NAN;
+  double to_chain = NAN, chain_rms = NAN, largest = NAN, to_chance = NAN, chance_rms = NAN;
   double coefficient_z = NAN, weight_z = NAN, transition_z = NAN, covered = NAN;
   double decrement = 0.0;  // the largest of the yardstick
   int fitted = 0, ok = 0, alarms = 0, few_words = 0;
@@ -60,6 +60,7 @@ void add_ratios(Figures& figures, const Measured& measured) {
     to_chance.push_back(found / by_chance);
   }
   figures.to_chain = median(to_chain);
+  figures.largest = std::ranges::max(to_chain);
   figures.to_chance = median(to_chance);
   figures.chain_rms = root_mean_square(errors) / root_mean_square(chain);
   figures.chance_rms = root_mean_square(errors) / root_mean_square(chance);
@@ -150,16 +151,19 @@ void check(Complaints& complaints, const Measured& measured, const Figures& figu
 /// Prints the stationary kinds; their pooled figures are returned.
 Pooled judge_stationary(const std::vector<Measured>& all, const Limits& limits, Complaints& complaints) {
   Pooled pooled;
-  fmt::print("{:<24} {:>7} {:>11} {:>11} {:>11} {:>11} {:>5} {:>5} {:>7} {:>7} {:>7} {:>9}\n", "kind",
-             "streams", "/MLE median", "/MLE rms", "/iid median", "/iid rms", "ok", "drift", "z coef",
-             "z wght", "z trans", "few words");
+  fmt::print(
+      "| kind | streams | error / MLE: median | rms | largest | error / i.i.d. EM: median | rms | ok | drift "
+      "alarms | "
+      "rms z: coefficients | weights | transitions | few changes, in words |\n{}|\n",
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---");
   for (const Measured& measured : all) {
     if (measured.kind.change != Change::none) continue;
     const Figures f = figures_of(measured);
     fmt::print(
-        "{:<24} {:>7} {:>11.3f} {:>11.3f} {:>11.3f} {:>11.3f} {:>5} {:>5} {:>7.2f} {:>7.2f} {:>7.2f} {:>9}\n",
-        measured.kind.name, measured.library.size(), f.to_chain, f.chain_rms, f.to_chance, f.chance_rms, f.ok,
-        f.alarms, f.coefficient_z, f.weight_z, f.transition_z, f.few_words);
+        "| {:<28} | {} | {:.3f} | {:.3f} | {:.2f} | {:.3f} | {:.3f} | {} | {} | {:.2f} | {:.2f} | {:.2f} | "
+        "{} |\n",
+        measured.kind.name, measured.library.size(), f.to_chain, f.chain_rms, f.largest, f.to_chance,
+        f.chance_rms, f.ok, f.alarms, f.coefficient_z, f.weight_z, f.transition_z, f.few_words);
     check(complaints, measured, f, limits);
     pool(pooled, measured);
   }
@@ -220,8 +224,10 @@ int judged(const std::vector<Measured>& all, const Limits& limits) {
 
 int judged_yardstick(const std::vector<Measured>& all) {
   int open = 0;
-  fmt::print("{:<24} {:>7} {:>9} {:>9} {:>9} {:>9} {:>10} {:>8}\n", "kind", "streams", "MLE rms", "iid rms",
-             "z coef", "z weights", "not there", "seconds");
+  fmt::print(
+      "| kind | streams | MLE error, rms | i.i.d. EM error, rms | rms z: coefficients | weights | not at an "
+      "optimum | "
+      "seconds |\n|---|---|---|---|---|---|---|---|\n");
   for (const Measured& measured : all) {
     const std::vector<Cell>& cells = measured.yardstick;
     if (cells.empty()) continue;
@@ -229,7 +235,7 @@ int judged_yardstick(const std::vector<Measured>& all) {
     for (const double decrement : all_of(cells, "chance_decrement")) decrements.push_back(decrement);
     const auto away = std::ranges::count_if(decrements, [](double value) { return !(value < 1e-4); });
     open += static_cast<int>(away);
-    fmt::print("{:<24} {:>7} {:>9.4f} {:>9.4f} {:>9.2f} {:>9.2f} {:>10} {:>8.1f}\n", measured.kind.name,
+    fmt::print("| {:<28} | {} | {:.4f} | {:.4f} | {:.2f} | {:.2f} | {} | {:.1f} |\n", measured.kind.name,
                cells.size(), root_mean_square(all_of(cells, "chain")),
                root_mean_square(all_of(cells, "chance")), rms_or_nothing(all_of(cells, "chain_z")),
                rms_or_nothing(all_of(cells, "chain_weight_z")), away,

@@ -100,7 +100,10 @@ class Filter {
         residuals_(k_),
         before_(k_),
         joint_(k_ * k_),
-        score_(size_) {}
+        joint_tangent_((model.memory ? k_ * k_ : k_) * size_),
+        ratios_(k_ * k_),
+        score_(size_),
+        densities_(k_ * k_) {}
 
   /// Goes on by one row; false at the end.
   bool step() {
@@ -112,6 +115,7 @@ class Filter {
       for (std::size_t c = 0; c < model_.features; ++c)
         residuals_[j] -= laws_.coefficients[j * model_.features + c] * x[c];
     }
+    f_before_ = f_;
     predict();
     measure();
     follow();
@@ -119,55 +123,63 @@ class Filter {
     return true;
   }
 
-  double increment() const { return increment_; }                  ///< log p(y_t | x_t, past)
-  const std::vector<double>& score() const { return score_; }      ///< its gradient
+  double increment() const { return increment_; }              ///< log p(y_t | x_t, past)
+  const std::vector<double>& score() const { return score_; }  ///< its gradient
+  const std::vector<double>& before() const {
+    return f_before_;
+  }  ///< P(law of the row before | rows up to it)
   const std::vector<double>& probabilities() const { return f_; }  ///< P(law | rows so far)
 
  private:
-  // joint_ = f_i A_ij, joint_tangent_ = its tangent. A first row has k laws and no pairs: they stand in row
-  // 0.
+  /// Whether the density depends on the law before: k x k pairs are kept apart, else the k laws now.
+  bool paired() const { return model_.memory && t_ > 0; }
+
+  // joint_ = f_i A_ij at (i, j), joint_tangent_ = its tangent; where pairs need not be kept apart, their sum
+  // over i at j.
   void predict() {
     std::fill(joint_.begin(), joint_.end(), 0.0);
-    joint_tangent_.assign(k_ * k_ * size_, 0.0);
+    std::fill(joint_tangent_.begin(), joint_tangent_.end(), 0.0);
     if (t_ == 0) {
       std::copy(f_.begin(), f_.end(), joint_.begin());
       return;
     }
+    const std::size_t stride = paired() ? k_ : 0;
     for (std::size_t i = 0; i < k_; ++i)
       for (std::size_t j = 0; j < k_; ++j) {
         const double a = choice_.transitions[i * k_ + j];
-        joint_[i * k_ + j] = f_[i] * a;
-        double* to = &joint_tangent_[(i * k_ + j) * size_];
+        joint_[i * stride + j] += f_[i] * a;
+        double* to = &joint_tangent_[(i * stride + j) * size_];
         const double* from = &tangent_[i * size_];
-        for (std::size_t q = 0; q < size_; ++q) to[q] = a * from[q];
+        for (std::size_t q = 0; q < size_; ++q) to[q] += a * from[q];
       }
     for (const Choice::Slope& slope : choice_.slopes)
-      joint_tangent_[(slope.from * k_ + slope.to) * size_ + slope.parameter] += f_[slope.from] * slope.value;
+      joint_tangent_[(slope.from * stride + slope.to) * size_ + slope.parameter] +=
+          f_[slope.from] * slope.value;
   }
 
-  /// The density of the pair (i, j); its derivatives times the pair's probability go to the joint tangent
-  /// later.
   Density density(std::size_t i, std::size_t j) const {
     const double rho = laws_.memory;
-    if (t_ == 0) return noise_.at(residuals_[j], laws_.variances[j] / (1 - rho * rho));
+    if (!paired()) return noise_.at(residuals_[j], laws_.variances[j] / (1 - rho * rho));
     return noise_.at(residuals_[j] - rho * before_[i], laws_.variances[j]);
   }
 
   void measure() {
-    densities_.resize(k_ * k_);
     double top = -std::numeric_limits<double>::infinity();
-    const std::size_t pairs = t_ == 0 ? k_ : k_ * k_;
+    const std::size_t pairs = paired() ? k_ * k_ : k_;
     for (std::size_t p = 0; p < pairs; ++p) {
       densities_[p] = density(p / k_, p % k_);
       top = std::max(top, densities_[p].log_value);
     }
     double total = 0.0;
-    for (std::size_t p = 0; p < pairs; ++p) total += joint_[p] * std::exp(densities_[p].log_value - top);
+    for (std::size_t p = 0; p < pairs; ++p) {
+      ratios_[p] = std::exp(densities_[p].log_value - top);
+      total += joint_[p] * ratios_[p];
+    }
     increment_ = top + std::log(total);
     std::fill(f_.begin(), f_.end(), 0.0);
     std::fill(tangent_.begin(), tangent_.end(), 0.0);
     for (std::size_t p = 0; p < pairs; ++p) {
-      const double ratio = std::exp(densities_[p].log_value - top) / total;
+      const double ratio = ratios_[p] / total;
       const double probability = joint_[p] * ratio;
       f_[p % k_] += probability;
       double* to = &tangent_[(p % k_) * size_];
@@ -211,7 +223,7 @@ class Filter {
   Choice choice_;
   Noise noise_;
   std::size_t k_, size_, t_ = 0;
-  std::vector<double> f_, tangent_, residuals_, before_, joint_, joint_tangent_, score_;
+  std::vector<double> f_, f_before_, tangent_, residuals_, before_, joint_, joint_tangent_, ratios_, score_;
   std::vector<Density> densities_;
   double increment_ = 0.0;
 };
@@ -263,16 +275,20 @@ Laws unpacked(const Model& model, const std::vector<double>& theta) {
 
 Sums sums_at(const Model& model, const std::vector<double>& theta, const Rows& rows) {
   const std::size_t size = model.size();
-  Sums sums{0.0, std::vector<double>(size), std::vector<double>(size * size)};
+  Sums sums{0.0, std::vector<double>(size), std::vector<double>(size * size),
+            std::vector<double>(model.laws)};
   Filter filter(model, theta, rows);
-  while (filter.step()) {
+  for (bool first = true; filter.step(); first = false) {
+    for (std::size_t h = 0; h < model.laws && !first; ++h) sums.departures[h] += filter.before()[h];
     sums.log_likelihood += filter.increment();
     const std::vector<double>& score = filter.score();
     for (std::size_t p = 0; p < size; ++p) {
       sums.gradient[p] += score[p];
-      for (std::size_t q = 0; q < size; ++q) sums.information[p * size + q] += score[p] * score[q];
+      for (std::size_t q = 0; q <= p; ++q) sums.information[p * size + q] += score[p] * score[q];
     }
   }
+  for (std::size_t p = 0; p < size; ++p)
+    for (std::size_t q = 0; q < p; ++q) sums.information[q * size + p] = sums.information[p * size + q];
   return sums;
 }
 
@@ -283,6 +299,68 @@ std::vector<double> filtered(const Model& model, const Laws& laws, const Rows& r
   return all;
 }
 
+namespace {
+
+constexpr double few_changes = 30.0;
+
+/// Where to go from theta, and how far away that is: gradient' information^-1 gradient.
+struct Step {
+  std::vector<double> direction;
+  double decrement = 0.0;
+};
+
+/// EM's step of the transitions seen few times: log A_ij to that of the expected changes. A complete-data
+/// score is changes_ij - A_ij departures_i, so the gradient tells the changes; where it is zero, nothing
+/// moves. The counts of those that moved are returned, zero for all others.
+std::vector<double> rare_steps(const Model& model, const std::vector<double>& theta, const Sums& sums,
+                               std::vector<double>& direction) {
+  std::vector<double> counts(model.size());
+  if (!model.chain) return counts;
+  const std::size_t k = model.laws;
+  const std::vector<double> a = choice_at(model, theta).transitions;
+  for (std::size_t i = 0; i < k; ++i) {
+    const double departures = sums.departures[i] + prior_count * static_cast<double>(k);
+    const std::size_t begin = model.choice_begin() + i * (k - 1);
+    const double expected_stays = a[i * k + i] * departures;
+    double stays = expected_stays;
+    for (std::size_t l = 0; l + 1 < k; ++l) stays -= sums.gradient[begin + l];
+    for (std::size_t l = 0; l + 1 < k; ++l) {
+      const double expected = a[i * k + (l < i ? l : l + 1)] * departures;
+      const double changes = std::max(expected + sums.gradient[begin + l], 0.1 * prior_count);
+      if (changes > few_changes) continue;
+      counts[begin + l] = changes;
+      direction[begin + l] = std::log(changes / expected * expected_stays / std::max(stays, 0.1));
+    }
+  }
+  return counts;
+}
+
+Step step_from(const Model& model, const std::vector<double>& theta, const Sums& sums) {
+  const std::size_t size = model.size();
+  Step step{std::vector<double>(size), 0.0};
+  const std::vector<double> rare = rare_steps(model, theta, sums, step.direction);
+  std::vector<std::size_t> free;
+  for (std::size_t q = 0; q < size; ++q) {
+    if (rare[q] == 0.0)
+      free.push_back(q);
+    else
+      step.decrement += sums.gradient[q] * sums.gradient[q] / rare[q];
+  }
+  std::vector<double> matrix, right;
+  for (const std::size_t p : free) {
+    right.push_back(sums.gradient[p]);
+    for (const std::size_t q : free) matrix.push_back(sums.information[p * size + q]);
+  }
+  const std::vector<double> solution = solved(matrix, right);
+  for (std::size_t f = 0; f < free.size(); ++f) {
+    step.direction[free[f]] = solution[f];
+    step.decrement += solution[f] * right[f];
+  }
+  return step;
+}
+
+}  // namespace
+
 Fit fit(const Model& model, const Laws& start, const Rows& rows) {
   const auto penalised = [&](const std::vector<double>& theta) {
     Sums sums = sums_at(model, theta, rows);
@@ -292,17 +370,16 @@ Fit fit(const Model& model, const Laws& start, const Rows& rows) {
   Fit fit;
   fit.theta = packed(model, start);
   Sums sums = penalised(fit.theta);
-  for (fit.passes = 1; fit.passes < 200; ++fit.passes) {
-    const std::vector<double> step = solved(sums.information, sums.gradient);
-    fit.decrement = 0.0;
-    for (std::size_t q = 0; q < step.size(); ++q) fit.decrement += step[q] * sums.gradient[q];
+  for (fit.passes = 1; fit.passes < 300;) {
+    const Step step = step_from(model, fit.theta, sums);
+    fit.decrement = step.decrement;
     fit.converged = fit.decrement < 1e-4;
     if (fit.converged || std::isnan(fit.decrement)) break;
     double length = 1.0;
-    for (const double s : step) length = std::min(length, 2.0 / std::abs(s));  // no parameter leaps
+    for (const double s : step.direction) length = std::min(length, 2.0 / std::abs(s));  // no parameter leaps
     std::vector<double> theta = fit.theta;
     for (; length > 1e-6; length *= 0.5) {
-      for (std::size_t q = 0; q < step.size(); ++q) theta[q] = fit.theta[q] + length * step[q];
+      for (std::size_t q = 0; q < theta.size(); ++q) theta[q] = fit.theta[q] + length * step.direction[q];
       Sums trial = penalised(theta);
       ++fit.passes;
       if (!(trial.log_likelihood > sums.log_likelihood)) continue;

@@ -57,6 +57,7 @@ struct Sums {
   double log_likelihood = 0.0;
   std::vector<double> gradient;     ///< P
   std::vector<double> information;  ///< P x P
+  std::vector<double> departures;   ///< k: rows before which each law held, expected by the filter
 };
 Sums sums_at(const Model& model, const std::vector<double>& theta, const Rows& rows);
 
@@ -68,15 +69,15 @@ struct Fit {
   std::vector<double> theta;
   std::vector<double> covariance;  ///< of theta
   double log_likelihood = 0.0;
-  double decrement =
-      0.0;  ///< gradient' information^-1 gradient: squared distance to the optimum in standard errors
+  double decrement = 0.0;  ///< gradient' information^-1 gradient: squared distance to the optimum, in errors
   int passes = 0;
   bool converged = false;  ///< the decrement is below 1e-4: a hundredth of a standard error
 };
 
 /// The optimum near `start`: scoring steps, halved where the likelihood falls. Transitions have a prior of
 /// half a change each, so that one that was never seen stays finite; its part is in the gradient and the
-/// information.
+/// information. The outer products of few changes say little about curvature: transitions seen fewer than 30
+/// times move by EM.
 Fit fit(const Model& model, const Laws& start, const Rows& rows);
 
 /// The weights a chain settles at, and their standard errors by the delta method. For rows by chance: its

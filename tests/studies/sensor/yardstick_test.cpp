@@ -188,3 +188,24 @@ TEST_CASE("filtered probabilities are the shares of the paths that end in a law"
             doctest::Approx(likelihood_by_paths(model, one.laws, one.rows, h) / whole).epsilon(1e-12));
   }
 }
+
+TEST_CASE("a fit reaches its optimum where some changes of law were seen once or never") {
+  const Model model{.laws = 3, .features = 1};
+  std::mt19937_64 random(8);
+  std::normal_distribution<double> normal;
+  const Laws truth{
+      {0.0, 2.0, 4.0}, {0.98, 0.01, 0.01, 0.01, 0.98, 0.01, 0.01, 0.01, 0.98}, {0.25, 0.25, 0.25}};
+  Rows rows{1, {}, {}};
+  for (const std::size_t law : {0U, 1U, 0U, 2U, 0U})  // 1 to 2 and 2 to 1 never
+    for (int t = 0; t < 200; ++t) {
+      rows.x.push_back(1.0);
+      rows.y.push_back(truth.coefficients[law] + 0.5 * normal(random));
+    }
+  const Fit best = fit(model, truth, rows);
+  CHECK(best.converged);
+  CHECK(best.passes < 50);
+  const std::vector<double>& a = best.laws.transitions;
+  CHECK(a[1] ==
+        doctest::Approx(1.5 / 601).epsilon(0.1));  // once in some 600 rows, and half a change of the prior
+  CHECK(a[5] == doctest::Approx(0.5 / 201).epsilon(0.1));
+}
