@@ -84,8 +84,18 @@ void FitCommand::add_memory_options(CLI::App& command) {
       ->check(CLI::IsMember({"none", "three"}))
       ->excludes(fading)
       ->group(past);
-  command.add_option("--time", time, "Column with the row's time in seconds, for a half-life in time")
+  command
+      .add_option("--time", time, "Column with the row's time in seconds, for a half-life in time or --gap")
       ->type_name("COLUMN")
+      ->group(past);
+  command
+      .add_option("--sensor", sensor,
+                  "Column that names the sensor of a row: modes and noise persist within a sensor")
+      ->type_name("COLUMN")
+      ->group(past);
+  command
+      .add_option("--gap", gap,
+                  "A silence longer than this, such as 10s (with --time), begins a sensor's modes anew")
       ->group(past);
   command.add_option("--load", load, "Go on from a saved state; -k, -y, -x default to the state's")
       ->type_name("FILE")
@@ -104,6 +114,9 @@ void FitCommand::add_memory_options(CLI::App& command) {
 Verdict FitCommand::check_words() const {
   if (!group.empty() && (!load.empty() || !save.empty()))
     return refuse("--group and --save or --load do not go together: a state file holds one model");
+  if (!group.empty() && !sensor.empty())
+    return refuse("--group and --sensor do not go together: each group is a stream of its own");
+  if (!gap.empty() && time.empty()) return refuse("--gap needs --time COLUMN: the rows' own clock");
   if (memory < 1 || memory > (1ULL << 24)) return refuse("--memory takes 1 to 16777216 MiB");
   if (sample_rows && (*sample_rows < 1 || *sample_rows > 10'000'000))
     return refuse("--sample takes 1 to 10000000 rows");
@@ -159,6 +172,11 @@ Outcome<EstimatorSettings> FitCommand::settings(const EstimatorSettings& base) c
   const Outcome<Memory> past = memory_of_past(base.state.memory);
   if (!past) return past.refusal();
   settings.state.memory = past.value();
+  if (!gap.empty()) {
+    const Outcome<Length> length = parse_length(gap, "--gap");
+    if (!length) return length.refusal();
+    settings.chains.gap_seconds = length.value().value;
+  }
   settings.every = every;
   settings.state.reservoir_rows = sample_rows.value_or(base.state.reservoir_rows);
   settings.state.seed = settings.solve.seed;

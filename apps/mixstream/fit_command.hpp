@@ -14,6 +14,8 @@ struct FitCommand {
   std::string features;
   std::string weight;
   std::string time;
+  std::string sensor;
+  std::string gap;
   std::string group;
   std::size_t most_groups = 1000;
   std::vector<std::string> files;

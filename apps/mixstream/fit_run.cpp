@@ -181,7 +181,7 @@ void FitRun::read_file(std::size_t number) {
 }
 
 Outcome<std::unique_ptr<RowReader>> FitRun::select(Input input) const {
-  return std::move(input).select({plan_.numbers(), plan_.group, false});
+  return std::move(input).select({plan_.numbers(), plan_.text(), false});
 }
 
 bool FitRun::can_be_split() {
@@ -204,7 +204,8 @@ bool FitRun::begin(const std::vector<std::string>& columns) {
   std::vector<std::string> others;
   for (const std::string& column : columns) {
     const auto is = [&](const std::string& name) { return column == name; };
-    const bool taken = is(response) || is(command_.weight) || is(command_.time) || is(command_.group);
+    const bool taken =
+        is(response) || is(command_.weight) || is(command_.time) || is(command_.group) || is(command_.sensor);
     if (!taken) others.push_back(column);
   }
   Outcome<FeatureMap> map =
@@ -223,7 +224,7 @@ bool FitRun::begin(const std::vector<std::string>& columns) {
 
 void FitRun::start_session(FeatureMap map, const std::string& response) {
   settings_.solve.feature_names = map.names();
-  plan_ = {std::move(map), response, command_.weight, command_.time, command_.group};
+  plan_ = {std::move(map), response, command_.weight, command_.time, command_.group, command_.sensor};
   most_groups_ = command_.most_groups;
   if (!plan_.group.empty()) {
     const std::uint64_t each = bytes_needed(sized_state(settings_)).value();

@@ -94,7 +94,8 @@ bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
     if (grouped)
       ++refused_[name_of(row.fault)];
     else
-      estimator().count_refused(name_of(row.fault));
+      estimator().count_refused(name_of(row.fault),
+                                plan_.sensor.empty() ? std::optional<std::uint64_t>(0) : std::nullopt);
     if (!listener.refused(row)) return false;
   }
   return absorb_until(batch.rows);
@@ -164,6 +165,7 @@ bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_
   ++at;
   if (!plan_.weight.empty()) row.weight = values[at++];
   if (!plan_.time.empty()) row.time = values[at];
+  if (!plan_.sensor.empty()) row.sensor = sensor_number(batch.texts[i]);
   rows_of_input_ = batch.places[i].row;
   estimator.state().begin_source(estimator.state().source(), position_ + rows_of_input_ - 1);
   const RowVerdict verdict = estimator.absorb(row);

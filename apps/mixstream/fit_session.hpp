@@ -22,6 +22,10 @@ struct RowPlan {
   std::string weight;  ///< column, or empty
   std::string time;    ///< column, or empty
   std::string group;   ///< column, or empty
+  std::string sensor;  ///< column, or empty; not with a group
+
+  /// The column that is read as text: the group's or the sensor's.
+  const std::string& text() const noexcept { return group.empty() ? sensor : group; }
 
   std::vector<std::string> numbers() const;
 };

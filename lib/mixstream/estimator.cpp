@@ -149,7 +149,17 @@ void Estimator::polish(const Row& row) noexcept {
   add_event(drift_, *event);
 }
 
-void Estimator::count_refused(std::string_view reason) {
+bool Estimator::modes(std::uint64_t sensor, std::span<double> probabilities) const noexcept {
+  const ModeDriver* modes = polish_ ? polish_->modes() : nullptr;
+  if (modes == nullptr || modes->polish() == nullptr) return false;
+  const std::optional<std::size_t> slot = modes->chains().slot_of(sensor);
+  if (!slot || probabilities.size() != modes->polish()->shape().component_count) return false;
+  std::ranges::copy(modes->polish()->modes_of(*slot), probabilities.begin());
+  return true;
+}
+
+void Estimator::count_refused(std::string_view reason, std::optional<std::uint64_t> sensor) {
+  if (sensor && polish_) polish_->skip(*sensor);
   const auto found = refused_before_.find(reason);
   if (found != refused_before_.end())
     ++found->second;
@@ -181,11 +191,12 @@ Report Estimator::scheduled_fit(SolveDetail detail) {
   Solution solution = solve(state_, settings_.solve, last_fit_ ? &*last_fit_ : nullptr,
                             polish_ ? &*polish_ : nullptr, detail);
   const bool trusted = solution.report.status == FitStatus::ok;
+  const std::optional<Mixture> labels = labels_in_pilot();
   if (trusted) last_fit_ = solution.mixture;
   watch_moments(solution);
   if (polish_ && polish_->should_check(rows)) {
     if (polish_->modes() != nullptr)
-      polish_->reconcile(solution.laws, solution.sample, rows);
+      polish_->reconcile(solution.laws, solution.sample, rows, labels ? &*labels : nullptr);
     else if (solution.refined)
       polish_->reconcile(*solution.refined, solution.sample, rows, solution.bins);
     else
@@ -193,6 +204,12 @@ Report Estimator::scheduled_fit(SolveDetail detail) {
   }
   if (every_is_due()) next_every_ += ((rows - next_every_) / settings_.every + 1) * settings_.every;
   return report_of(std::move(solution));
+}
+
+/// The last fit in pilot coordinates, once there are such.
+std::optional<Mixture> Estimator::labels_in_pilot() const {
+  if (!last_fit_ || !state_.pilot_is_fixed()) return {};
+  return to_pilot(*last_fit_, state_.settings().layout, state_.fixed_pilot());
 }
 
 /// Holds the rows since the last accepted fit against it, once they are enough, and remembers the newest.

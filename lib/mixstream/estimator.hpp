@@ -84,8 +84,16 @@ class Estimator {
   RowVerdict absorb(const Row& row) noexcept;
 
   /// Counts a row that was refused before it became numbers, under the name of the reason. Allocates for new
-  /// names.
-  void count_refused(std::string_view reason);
+  /// names. `sensor`: whose row it was, where that is known: its chain goes on without the row.
+  void count_refused(std::string_view reason, std::optional<std::uint64_t> sensor = {});
+  /// Filtered probabilities of the mode that a sensor is in after its last row, laws as reported, into k
+  /// numbers; false, and untouched, before a polish of rows in order has begun, for an unknown sensor or
+  /// another length. No throw, no allocation; one look-up.
+  bool modes(std::uint64_t sensor, std::span<double> probabilities) const noexcept;
+  /// Another source follows: rows in order begin new chains. No throw, no allocation.
+  void begin_chains() noexcept {
+    if (polish_) polish_->cut();
+  }
   /// Refused rows by reason, here and before; only reasons that occurred.
   std::vector<std::pair<std::string, std::uint64_t>> refused() const;
 
@@ -148,6 +156,7 @@ class Estimator {
   Verdict restore(std::span<const std::byte> bytes);
   bool same_model(const PolishDriverState& driver) const noexcept;
   void add_counts(const Estimator& other);
+  std::optional<Mixture> labels_in_pilot() const;
   void watch_moments(const Solution& solution);
   bool fits_tensor(const RememberedFit& fit) const;
   std::optional<MomentTensor> recent_moments(const MomentTensor& now, const BinMask& bins) const;

@@ -128,11 +128,19 @@ LoopSettings loop_settings(const mixstream_settings& from) {
   solve.component_count = from.component_count;
   solve.noise = from.per_component_noise != 0 ? NoiseModel::per_component : NoiseModel::shared;
   solve.polish = static_cast<PolishKind>(from.polish);
+  if ((from.order & MIXSTREAM_PERSISTENT) != 0) solve.modes = Modes::persistent;
+  if ((from.order & MIXSTREAM_GATED) != 0) solve.modes = Modes::gated;
+  solve.noise_shape = {(from.order & MIXSTREAM_TAILS) != 0, (from.order & MIXSTREAM_MEMORY) != 0};
   solve.seed = from.seed;
   to.policy.every_rows = from.refit_every_rows;
   to.policy.every_seconds = from.refit_every_seconds;
   to.policy.on_drift = from.refit_on_drift != 0;
   return to;
+}
+
+bool sound_order(int32_t order) noexcept {
+  constexpr int32_t both = MIXSTREAM_PERSISTENT | MIXSTREAM_GATED;
+  return order >= 0 && (order & ~(both | MIXSTREAM_TAILS | MIXSTREAM_MEMORY)) == 0 && (order & both) != both;
 }
 
 /// Runs `work`, which gives a status; whatever it throws becomes one.
@@ -155,7 +163,7 @@ mixstream_loop* make_loop(const mixstream_settings* settings, mixstream_status* 
   const mixstream_status result = guarded([&] {
     const bool sound = settings != nullptr && settings->size == sizeof(mixstream_settings) &&
                        settings->memory >= 0 && settings->memory <= MIXSTREAM_WINDOW_ROWS &&
-                       settings->polish >= 0 && settings->polish <= 2;
+                       settings->polish >= 0 && settings->polish <= 2 && sound_order(settings->order);
     if (!sound) {
       say(text, text_size, "settings are missing, or were not filled by mixstream_settings_init");
       return MIXSTREAM_BAD_ARGUMENT;
@@ -243,6 +251,18 @@ mixstream_status mixstream_absorb_row(mixstream_loop* loop, const double* featur
                                       double response, double weight, double time) {
   if (loop == nullptr || features == nullptr) return MIXSTREAM_BAD_ARGUMENT;
   return status_of(loop->loop.absorb({{features, feature_count}, response, weight, time}));
+}
+
+mixstream_status mixstream_absorb_sensor(mixstream_loop* loop, const double* features, size_t feature_count,
+                                         double response, double weight, double time, uint64_t sensor) {
+  if (loop == nullptr || features == nullptr) return MIXSTREAM_BAD_ARGUMENT;
+  return status_of(loop->loop.absorb({{features, feature_count}, response, weight, time, sensor}));
+}
+
+mixstream_status mixstream_modes(const mixstream_loop* loop, uint64_t sensor, double* probabilities,
+                                 size_t component_count) {
+  if (loop == nullptr || probabilities == nullptr) return MIXSTREAM_BAD_ARGUMENT;
+  return loop->loop.modes(sensor, {probabilities, component_count}) ? MIXSTREAM_OK : MIXSTREAM_NO_FIT_YET;
 }
 
 mixstream_status mixstream_classify(const mixstream_loop* loop, const double* features, size_t feature_count,

@@ -72,6 +72,14 @@ typedef enum mixstream_memory {
   MIXSTREAM_WINDOW_ROWS = 3
 } mixstream_memory;
 
+/* What rows in order have: modes, one of the two, and the shape of the noise. */
+typedef enum mixstream_order {
+  MIXSTREAM_PERSISTENT = 1, /* a law holds for a while: a Markov chain */
+  MIXSTREAM_GATED = 2,      /* the features choose the law */
+  MIXSTREAM_TAILS = 16,     /* Student t noise, degrees of freedom estimated */
+  MIXSTREAM_MEMORY = 32     /* a share of the noise of the row before stays */
+} mixstream_order;
+
 /* Fill with mixstream_settings_init, then change what differs. */
 typedef struct mixstream_settings {
   size_t size;                 /* of this struct, set by init: later versions may add fields */
@@ -89,7 +97,7 @@ typedef struct mixstream_settings {
   uint64_t refit_every_rows;  /* default 0: not by count */
   double refit_every_seconds; /* of row time; default 0: not by time */
   int32_t refit_on_drift;     /* default 0 */
-  int32_t reserved;           /* 0; keeps the size of this struct clear of padding */
+  int32_t order;              /* default 0: rows are independent; else a sum of mixstream_order */
 } mixstream_settings;
 
 /* The version of the library that runs; compare with MIXSTREAM_ABI_VERSION. */
@@ -117,6 +125,14 @@ MIXSTREAM_API mixstream_status mixstream_absorb(mixstream_loop* loop, const doub
 MIXSTREAM_API mixstream_status mixstream_absorb_row(mixstream_loop* loop, const double* features,
                                                     size_t feature_count, double response, double weight,
                                                     double time);
+/* The same for one of several sensors: rows of one follow each other. */
+MIXSTREAM_API mixstream_status mixstream_absorb_sensor(mixstream_loop* loop, const double* features,
+                                                       size_t feature_count, double response, double weight,
+                                                       double time, uint64_t sensor);
+/* Probabilities of the mode that the sensor is in after its last row, component_count numbers that sum to one:
+ * with persistent modes, once the rows are followed; MIXSTREAM_NO_FIT_YET before. */
+MIXSTREAM_API mixstream_status mixstream_modes(const mixstream_loop* loop, uint64_t sensor,
+                                               double* probabilities, size_t component_count);
 MIXSTREAM_API mixstream_status mixstream_classify(const mixstream_loop* loop, const double* features,
                                                   size_t feature_count, double response, size_t* component);
 /* component_count numbers that sum to one */

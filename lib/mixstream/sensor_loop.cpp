@@ -236,6 +236,10 @@ bool SensorLoop::probabilities(const Row& row, std::span<double> probabilities) 
   return true;
 }
 
+bool SensorLoop::modes(std::uint64_t sensor, std::span<double> probabilities) const noexcept {
+  return core_->front.modes(sensor, probabilities);
+}
+
 const Mixture& SensorLoop::fit() const noexcept {
   return core_->fit;
 }

@@ -65,6 +65,11 @@ class SensorLoop {
   /// nothing or the length is wrong. k d products and k exponentials.
   bool probabilities(const Row& row, std::span<double> probabilities) const noexcept;
 
+  /// Filtered probabilities of the mode that the sensor is in after its last row, into k numbers; false, and
+  /// untouched, before a polish of rows in order has begun, for an unknown sensor or another length. One
+  /// look-up.
+  bool modes(std::uint64_t sensor, std::span<double> probabilities) const noexcept;
+
   /// The fit that classify uses, raw coordinates; no components before the first.
   const Mixture& fit() const noexcept;
   std::uint64_t rows() const noexcept;  ///< accepted

@@ -284,7 +284,12 @@ class Solver {
     }
     if (begun) return describe_polish(*modes, *modes->polish());
     std::optional<ModePolish> preview;
-    if (modes != nullptr) preview = modes->preview(solution_.laws, solution_.sample, state_.row_count());
+    std::optional<Mixture> labels;
+    if (last_ != nullptr) labels = to_pilot(*last_, layout_, tensor_.pilot());
+    if (modes != nullptr) {
+      preview =
+          modes->preview(solution_.laws, solution_.sample, state_.row_count(), labels ? &*labels : nullptr);
+    }
     if (preview) return describe_polish(*modes, *preview);
     report().status = FitStatus::too_few_rows;
     report().words =
@@ -315,7 +320,9 @@ class Solver {
     const MixtureErrors errors =
         raw_mixture_errors(answer.mixture, shape.noise, answer.covariance, layout_, tensor_.pilot());
     report().stage = FitStage::polished;
-    const std::vector<std::size_t> order = take(to_raw(answer.mixture, layout_, tensor_.pilot()), &errors);
+    std::vector<std::size_t> order(shape.component_count);
+    std::iota(order.begin(), order.end(), std::size_t{0});  // the polish keeps its labels
+    take(to_raw(answer.mixture, layout_, tensor_.pilot()), &errors, order);
     describe_modes(fit, shape, order, layout_, tensor_.pilot(), report());
     if (report().modes && modes.chains().size() > 0) {
       const auto now = polish.modes_of(modes.chains().newest());
@@ -473,8 +480,11 @@ class Solver {
   }
 
   /// Takes a mixture in raw coordinates as the answer, with the last fit's labels, or those of a first fit.
-  std::vector<std::size_t> take(const Mixture& mixture, const MixtureErrors* errors) {
-    const std::vector<std::size_t> order = labels_for(mixture, errors);
+  void take(const Mixture& mixture, const MixtureErrors* errors) {
+    take(mixture, errors, labels_for(mixture, errors));
+  }
+
+  void take(const Mixture& mixture, const MixtureErrors* errors, std::span<const std::size_t> order) {
     solution_.mixture = relabelled(mixture, order);
     const std::size_t d = mixture.feature_count;
     for (const std::size_t h : order) {
@@ -490,7 +500,6 @@ class Solver {
       }
       report().components.push_back(std::move(component));
     }
-    return order;
   }
 
   std::vector<std::size_t> labels_for(const Mixture& mixture, const MixtureErrors* errors) const {

@@ -196,6 +196,29 @@ void read_memory(TableReader& in, StreamConfig& stream) {
   if (!(memory.length > 0.0)) in.refuse("half_life", "takes rows, such as 50000, or a time, such as \"10m\"");
 }
 
+/// Who chooses the law, and what the noise is like: words as in `mixstream fit`.
+void read_model(TableReader& in, StreamConfig& stream) {
+  SolveSettings& solve = stream.estimator.solve;
+  if (const auto modes = in.take_word("modes", {"independent", "persistent", "gated"}))
+    solve.modes = static_cast<Modes>(*modes);
+  in.take_seconds("gap", stream.estimator.chains.gap_seconds, 0.0, longest);
+  std::string noise = "shared";
+  in.take("noise", noise);
+  for (std::size_t at = 0; at <= noise.size();) {
+    const std::size_t end = std::min(noise.find(',', at), noise.size());
+    const std::string word = noise.substr(at, end - at);
+    at = end + 1;
+    if (word == "per-law" || word == "per-component")
+      solve.noise = NoiseModel::per_component;
+    else if (word == "tails")
+      solve.noise_shape.tails = true;
+    else if (word == "memory")
+      solve.noise_shape.memory = true;
+    else if (word != "shared")
+      in.refuse("noise", "takes a list of shared, per-law, tails and memory, such as \"per-law,tails\"");
+  }
+}
+
 void read_solve(TableReader& in, StreamConfig& stream) {
   SolveSettings& solve = stream.estimator.solve;
   if (const toml::node* k = in.take_any("k")) {
@@ -208,8 +231,7 @@ void read_solve(TableReader& in, StreamConfig& stream) {
   in.take_whole("largest_k", solve.largest_component_count, 1, 32);
   if (const auto method = in.take_word("method", {"default", "paper", "em"}))
     solve.method = static_cast<FitMethod>(*method);
-  if (const auto noise = in.take_word("noise", {"shared", "per-component"}))
-    solve.noise = *noise == 0 ? NoiseModel::shared : NoiseModel::per_component;
+  read_model(in, stream);
   double variance = 0.0;
   in.take_number("noise_variance", variance, 1e-300, 1e300);
   if (variance > 0.0) {

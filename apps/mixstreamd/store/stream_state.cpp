@@ -124,8 +124,8 @@ MessageEffect StreamState::apply(const Message& message) {
 /// A refused row with a sequence number is remembered as well: it must leave no gap, and when it comes again
 /// it is a duplicate.
 StreamState::Fate StreamState::fold(const PayloadRow& row, std::string_view source) {
+  const std::string_view sensor = row.sensor.empty() ? source : row.sensor;
   if (row.numbered) {
-    const std::string_view sensor = row.sensor.empty() ? source : row.sensor;
     const SequenceVerdict verdict = sensors_.take(sensor, row.epoch, row.sequence);
     if (verdict == SequenceVerdict::duplicate) return Fate::duplicate;
     if (verdict != SequenceVerdict::fresh) {
@@ -134,10 +134,12 @@ StreamState::Fate StreamState::fold(const PayloadRow& row, std::string_view sour
     }
   }
   if (row.fault != PayloadFault::none) {
-    estimator_.count_refused(name_of(row.fault));
+    estimator_.count_refused(name_of(row.fault), sensor_number(sensor));
     return Fate::refused;
   }
-  if (estimator_.absorb(row.row) != RowVerdict::accepted) return Fate::refused;
+  Row named = row.row;
+  named.sensor = sensor_number(sensor);
+  if (estimator_.absorb(named) != RowVerdict::accepted) return Fate::refused;
   if (!row.numbered) ++counts_.unnumbered;
   return Fate::folded;
 }

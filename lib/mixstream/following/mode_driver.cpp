@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
+#include "mixstream/likelihood/matching.hpp"
 #include "mixstream/modes/gated_start.hpp"
 
 namespace mixstream {
@@ -20,6 +22,18 @@ RowTable table_of(const HeldRows& held, const ModeShape& shape) {
   for (std::size_t i = 0; held.sample != nullptr && i < held.sample->size(); ++i)
     table.add(held.sample->row(i));
   return table;
+}
+
+/// The model with the labels of a fit known before, or the heavier law first.
+ModeModel labelled(const ModeModel& model, const Mixture* labels) {
+  const std::vector<double>& weights = model.laws.weights;
+  std::vector<std::size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (labels != nullptr && labels->component_count() == weights.size())
+    order = matching_order(*labels, model.laws);
+  else
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return weights[a] > weights[b]; });
+  return relabelled(model, order);
 }
 
 }  // namespace
@@ -100,36 +114,38 @@ bool ModeDriver::ready(const ModeModel& model, const HeldRows& held, std::uint64
   return true;
 }
 
-void ModeDriver::begin(const ModeModel& model, const HeldRows& held) {
+void ModeDriver::begin(const ModeModel& model, const HeldRows& held, const Mixture* labels) {
   if (polish_) ++resets_;
-  polish_ = polish_of_runs(model, settings_.shape, held, settings_.polish);
+  polish_ = polish_of_runs(labelled(model, labels), settings_.shape, held, settings_.polish);
   drift_.emplace(settings_.shape, settings_.drift);
   chains_.cut();  // what the polish knows of them is the end of a run
 }
 
-bool ModeDriver::reconcile(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t rows) {
+bool ModeDriver::reconcile(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t rows,
+                           const Mixture* labels) {
   const HeldRows rows_held = held(sample, rows);
   std::optional<SettledModel> best = best_of(laws, rows_held);
   if (!polish_) {
     if (!best || !ready(best->model, rows_held, rows)) return false;
-    begin(best->model, rows_held);
+    begin(best->model, rows_held, labels);
     return true;
   }
   const SettledModel own = settle(polish_->fit().model, settings_.shape, rows_held);
   const double better = settings_.better_by + 0.5 * static_cast<double>(settings_.shape.parameters());
   challenged_ = false;
   if (!best || !(best->log_likelihood > own.log_likelihood + better)) return false;
-  begin(best->model, rows_held);
+  const Mixture before = polish_->anchor().laws;
+  begin(best->model, rows_held, &before);
   return true;
 }
 
 std::optional<ModePolish> ModeDriver::preview(std::span<const Mixture> laws, const RowTable& sample,
-                                              std::uint64_t rows) const {
+                                              std::uint64_t rows, const Mixture* labels) const {
   if (runs_.size() == 0) return {};
   const HeldRows rows_held = held(sample, rows);
   const std::optional<SettledModel> best = best_of(laws, rows_held);
   if (!best) return {};
-  return polish_of_runs(best->model, settings_.shape, rows_held, settings_.polish);
+  return polish_of_runs(labelled(best->model, labels), settings_.shape, rows_held, settings_.polish);
 }
 
 Verdict ModeDriver::merge(const ModeDriver& other) {

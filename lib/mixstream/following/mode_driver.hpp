@@ -56,13 +56,18 @@ class ModeDriver {
     if (polish_) polish_->forget(keep);
   }
 
+  /// Every chain begins anew with its next row: another source follows. No throw, no allocation.
+  void cut() noexcept { chains_.cut(); }
+
   /// Holds the polish against laws that the sample finds likely (pilot coordinates, likeliest first): begins
-  /// it, keeps it, or begins it anew. `rows` in all. True where it began. Allocates.
-  bool reconcile(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t rows);
+  /// it, keeps it, or begins it anew. `rows` in all; `labels`: the last fit, whose order the laws keep;
+  /// without one the heavier law comes first. True where it began. Allocates.
+  bool reconcile(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t rows,
+                 const Mixture* labels);
 
   /// What the held rows alone say, for a report before a polish has begun: nothing without rows in order.
-  std::optional<ModePolish> preview(std::span<const Mixture> laws, const RowTable& sample,
-                                    std::uint64_t rows) const;
+  std::optional<ModePolish> preview(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t rows,
+                                    const Mixture* labels) const;
 
   Verdict merge(const ModeDriver& other);
   ModeDriver branch() const;  ///< for rows that another thread reads: same anchor, nothing learnt yet
@@ -79,7 +84,7 @@ class ModeDriver {
   HeldRows held(const RowTable& sample, std::uint64_t rows) const noexcept;
   std::optional<SettledModel> best_of(std::span<const Mixture> laws, const HeldRows& held) const;
   bool ready(const ModeModel& model, const HeldRows& held, std::uint64_t rows) const;
-  void begin(const ModeModel& model, const HeldRows& held);
+  void begin(const ModeModel& model, const HeldRows& held, const Mixture* labels);
 
   ModeDriverSettings settings_;
   ChainTable chains_;

@@ -204,9 +204,9 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
 }
 
 Reconciled PolishDriver::reconcile(std::span<const Mixture> laws, const RowTable& sample,
-                                   std::uint64_t row_count) {
+                                   std::uint64_t row_count, const Mixture* labels) {
   const bool had_one = begun();
-  const bool began = modes_ && modes_->reconcile(laws, sample, row_count);
+  const bool began = modes_ && modes_->reconcile(laws, sample, row_count, labels);
   skip_check(row_count);
   if (!began) return had_one ? Reconciled::kept : Reconciled::not_started;
   return had_one ? Reconciled::reset : Reconciled::started;

@@ -107,6 +107,10 @@ class PolishDriver {
   void skip(std::uint64_t sensor) noexcept {
     if (modes_) modes_->skip(sensor);
   }
+  /// Another source follows: chains begin anew. No throw, no allocation.
+  void cut() noexcept {
+    if (modes_) modes_->cut();
+  }
 
   /// Passed on to the polish, if there is one: see AnchoredPolish. No throw, no allocation.
   void forget(double keep) noexcept;
@@ -142,7 +146,8 @@ class PolishDriver {
                        std::uint32_t bins = 1);
 
   /// The same for rows in order, see ModeDriver::reconcile.
-  Reconciled reconcile(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t row_count);
+  Reconciled reconcile(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t row_count,
+                       const Mixture* labels);
   const ModeDriver* modes() const noexcept { return modes_ ? &*modes_ : nullptr; }
 
   const AnchoredPolish* polish() const noexcept { return polish_ ? &*polish_ : nullptr; }

@@ -88,6 +88,12 @@ void ChainTable::skip(std::uint64_t sensor) noexcept {
   missing = std::min(missing + 1, 1U << 30);
 }
 
+std::optional<std::size_t> ChainTable::slot_of(std::uint64_t sensor) const noexcept {
+  const std::uint32_t known = index_[find(sensor)];
+  if (known == 0 || state_.entries[known - 1].begins) return {};
+  return known - 1;
+}
+
 void ChainTable::cut() noexcept {
   for (ChainState::Entry& entry : state_.entries) entry.begins = true;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace mixstream {
@@ -63,6 +64,8 @@ class ChainTable {
   void skip(std::uint64_t sensor) noexcept;
   /// Every chain begins anew with its next row: rows between were read elsewhere. No throw.
   void cut() noexcept;
+  /// Where the sensor's chain stands, if it has one under way. No throw, no allocation; one look-up.
+  std::optional<std::size_t> slot_of(std::uint64_t sensor) const noexcept;
   std::size_t newest() const noexcept { return newest_; }  ///< slot of the row that entered last
 
  private:

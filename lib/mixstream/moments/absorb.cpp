@@ -21,7 +21,7 @@ RowVerdict MomentState::end_step(const Row& row, BulkStep step) noexcept {
 /// Folds in a full block, and offers the row that was taken last to the sample.
 void MomentState::end_bulk_row(const Row& row) noexcept {
   Pane& pane = panes_[0];
-  if (pane.bins[0].pending.full()) pane.bins[0].fold(*kernel_, workspace_.data());
+  if (pane.moments(0).pending.full()) pane.moments(0).fold(*kernel_, workspace_.data());
   pane.reservoir.offer(row, row_hash(source_hash_, position_ - 1), row.weight, 0);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "mixstream/moments/pane.hpp"
 #include "mixstream/moments/state.hpp"
 
 namespace mixstream {
@@ -58,7 +59,7 @@ inline bool MomentState::write_into_bulk(const Row& row) noexcept {
   const std::size_t d = row.features.size();
   if (d != first_block_.rows.feature_count || row.weight != 1.0) return false;
   if (!(std::abs(row.time) <= largest_magnitude)) return false;
-  RowBlock& pending = panes_[0].bins[0].pending;
+  RowBlock& pending = panes_[0].moments(0).pending;
   const std::size_t stride = column_stride(pending.capacity());
   BulkRow taken{.shift = pilot_.shift.data(),
                 .inverse_scale = inverse_scale_.data(),
@@ -85,14 +86,13 @@ template <LastRow last>
 inline BulkStep MomentState::step_into_bulk(const Row& row) noexcept {
   if (!bulk_is_open_ || !write_into_bulk<last>(row)) return BulkStep::refused;
   Pane& pane = panes_[0];
-  BinMoments& bulk = pane.bins[0];
-  bulk.pending.count_next_row(1.0);
-  bulk.count(1.0);
+  pane.bins[0](PilotRow{nullptr, 1.0});  // it stands in the block already
   if (last == LastRow::kept) last_bin_ = 0;
   ++filed_;
   ++verdicts_[0];
   const std::uint64_t hash = row_hash(source_hash_, position_++);
-  return bulk.pending.full() || pane.reservoir.wants(hash, 1.0) ? BulkStep::to_end : BulkStep::done;
+  return pane.moments(0).pending.full() || pane.reservoir.wants(hash, 1.0) ? BulkStep::to_end
+                                                                           : BulkStep::done;
 }
 
 }  // namespace mixstream

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "mixstream/moments/pane.hpp"
 #include "mixstream/moments/sections.hpp"
 
 namespace mixstream {
@@ -151,7 +152,7 @@ class StateCodec {
   }
 
   static void pane(ByteWriter& out, const Pane& pane) {
-    for (const BinMoments& bin : pane.bins) put_bin(out, bin);
+    for (const MomentSet& bin : pane.bins) put_bin(out, row_moments(bin));
     out.put(static_cast<std::uint64_t>(pane.reservoir.entries().size()));
     for (const Reservoir::Entry& entry : pane.reservoir.entries()) {
       out.put(entry.key);
@@ -163,7 +164,8 @@ class StateCodec {
   }
 
   static Verdict pane(ByteReader in, MomentState& s, Pane& pane) {
-    for (BinMoments& bin : pane.bins) {
+    for (MomentSet& set : pane.bins) {
+      RowMoments& bin = held_moments(set);
       if (!take_bin(in, s, bin)) return damaged("a tensor is cut short or not sound");
       if (bin.rows > 0 && !s.pilot_fixed_) return damaged("there are moments without a pilot");
     }
@@ -197,7 +199,7 @@ class StateCodec {
     return check(row, row.features.size(), s.settings_.layout.constant_feature) == RowVerdict::accepted;
   }
 
-  static void put_bin(ByteWriter& out, const BinMoments& bin) {
+  static void put_bin(ByteWriter& out, const RowMoments& bin) {
     out.put(bin.rows);
     if (bin.rows == 0) return;
     out.put(bin.weight_squares);
@@ -213,7 +215,7 @@ class StateCodec {
   }
 
   /// A version with longer blocks may have left more rows than a block now holds: those are folded in.
-  static bool take_bin(ByteReader& in, MomentState& s, BinMoments& bin) {
+  static bool take_bin(ByteReader& in, MomentState& s, RowMoments& bin) {
     bin.rows = in.take<std::uint64_t>();
     if (bin.rows == 0) return in.ok();
     bin.weight_squares = in.take_double();

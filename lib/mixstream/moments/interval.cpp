@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "mixstream/moments/pane.hpp"
 #include "mixstream/moments/state.hpp"
 
 namespace mixstream {

@@ -1,6 +1,7 @@
 // Merging two states: checks first, changes after.
 #include <algorithm>
 
+#include "mixstream/moments/pane.hpp"
 #include "mixstream/moments/state.hpp"
 
 namespace mixstream {

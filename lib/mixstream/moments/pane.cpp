@@ -2,81 +2,56 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-
-#include "mixstream/moments/tensor.hpp"
 
 namespace mixstream {
-BinMoments::BinMoments(const BlockKernel& kernel)
-    : sums(Packing(kernel.variables()).size()), compensation(sums.size()), pending(kernel.make_block()) {}
 
-double BinMoments::weight() const noexcept {
-  const double* weights = pending.weights();
-  return std::accumulate(weights, weights + pending.rows(), sums[0] + compensation[0]);
-}
-
-Pane::Pane(const BlockKernel& kernel, std::size_t reservoir_rows, std::size_t feature_count)
-    : bins{BinMoments(kernel), BinMoments(kernel), BinMoments(kernel), BinMoments(kernel)},
-      reservoir(reservoir_rows, feature_count) {}
-
-void BinMoments::fold(const BlockKernel& kernel, double* workspace) noexcept {
-  kernel.accumulate(pending, workspace, sums.data(), compensation.data());
-  pending.clear();
+Pane::Pane(const BlockKernel& kernel, std::size_t reservoir_rows, const Layout& layout)
+    : reservoir(reservoir_rows, static_cast<std::size_t>(layout.feature_count)) {
+  for (MomentSet& bin : bins) held_moments(bin) = RowMoments(kernel, layout);
 }
 
 void Pane::flush(const BlockKernel& kernel, double* workspace) noexcept {
-  for (BinMoments& bin : bins) bin.fold(kernel, workspace);
+  for (MomentSet& bin : bins) held_moments(bin).fold(kernel, workspace);
 }
 
 void Pane::scale(double factor) noexcept {
-  for (BinMoments& bin : bins) {
-    for (double& sum : bin.sums) sum *= factor;
-    for (double& rest : bin.compensation) rest *= factor;
-    bin.pending.scale_weights(factor);
-    bin.weight_squares *= factor * factor;
-  }
+  for (MomentSet& bin : bins) held_moments(bin).scale(factor);
   reservoir.scale_weights(factor);
 }
 
 void Pane::add(const Pane& other, double factor) noexcept {
-  for (std::size_t b = 0; b < bin_count; ++b) {
-    BinMoments& bin = bins[b];
-    const BinMoments& more = other.bins[b];
-    for (std::size_t i = 0; i < bin.sums.size(); ++i) {
-      add_compensated(bin.sums[i], bin.compensation[i], factor * more.sums[i]);
-      bin.compensation[i] += factor * more.compensation[i];
-    }
-    bin.rows += more.rows;
-    bin.weight_squares += factor * factor * more.weight_squares;
-  }
+  for (std::size_t b = 0; b < bin_count; ++b) moments(b).add(other.moments(b), factor);
   reservoir.merge(other.reservoir, factor);
 }
 
 void Pane::clear() noexcept {
-  for (BinMoments& bin : bins) {
-    std::ranges::fill(bin.sums, 0.0);
-    std::ranges::fill(bin.compensation, 0.0);
-    bin.pending.clear();
-    bin.rows = 0;
-    bin.weight_squares = 0.0;
-  }
+  for (MomentSet& bin : bins) held_moments(bin).clear();
   reservoir.clear();
 }
 
 void Pane::change_coordinates(const Packing& packing, const Pilot& from, const Pilot& to) {
-  for (BinMoments& bin : bins) {
-    if (bin.rows == 0) continue;
-    mixstream::change_coordinates(bin.sums, packing, from, to);
-    mixstream::change_coordinates(bin.compensation, packing, from, to);
+  for (MomentSet& bin : bins) {
+    RowMoments& held = held_moments(bin);
+    if (held.rows == 0) continue;
+    mixstream::change_coordinates(held.sums, packing, from, to);
+    mixstream::change_coordinates(held.compensation, packing, from, to);
   }
 }
 
 bool Pane::finite() const noexcept {
   const auto sound = [](double value) { return std::isfinite(value); };
-  return std::ranges::all_of(bins, [&](const BinMoments& bin) {
-    return sound(bin.weight_squares) && std::ranges::all_of(bin.sums, sound) &&
-           std::ranges::all_of(bin.compensation, sound);
+  return std::ranges::all_of(bins, [&](const MomentSet& bin) {
+    const RowMoments& held = row_moments(bin);
+    return sound(held.weight_squares) && std::ranges::all_of(held.sums, sound) &&
+           std::ranges::all_of(held.compensation, sound);
   });
+}
+
+bool operator==(const Pane& one, const Pane& two) {
+  for (std::size_t b = 0; b < bin_count; ++b) {
+    if (!(one.moments(b) == two.moments(b))) return false;
+  }
+  return one.reservoir == two.reservoir;
 }
 
 }  // namespace mixstream

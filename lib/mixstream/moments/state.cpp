@@ -1,4 +1,5 @@
 #include "mixstream/moments/state.hpp"
+#include "mixstream/moments/pane.hpp"
 #include "mixstream/yield_point.hpp"
 
 #include <algorithm>
@@ -108,12 +109,17 @@ MomentState::MomentState(const StateSettings& settings)
       workspace_(kernel_->workspace_size()),
       variables_(pilot_.scale.size(), 1.0),
       scratch_(settings.pilot_rows) {
-  const auto d = static_cast<std::size_t>(settings.layout.feature_count);
   settings_.reservoir_rows = sample_rows(settings);
   panes_.reserve(pane_count(settings.memory));
   while (panes_.size() < pane_count(settings.memory))
-    panes_.emplace_back(*kernel_, settings_.reservoir_rows, d);
+    panes_.emplace_back(*kernel_, settings_.reservoir_rows, settings.layout);
 }
+
+MomentState::MomentState(const MomentState& other) = default;
+MomentState& MomentState::operator=(const MomentState& other) = default;
+MomentState::MomentState(MomentState&& other) noexcept = default;
+MomentState& MomentState::operator=(MomentState&& other) noexcept = default;
+MomentState::~MomentState() = default;
 
 MomentState::FirstBlock::FirstBlock(std::size_t capacity, std::size_t feature_count)
     : rows{feature_count, {}, {}, {}} {
@@ -255,9 +261,9 @@ MomentTensor MomentState::moments_of(std::span<const Pane> panes, const BinMask&
   AlignedDoubles workspace(workspace_.size());
   for (const Pane& pane : panes) {
     for (std::size_t b = 0; b < bin_count; ++b) {
-      if (!bins[b] || pane.bins[b].rows == 0) continue;
+      if (!bins[b] || pane.moments(b).rows == 0) continue;
       yield_point();
-      BinMoments bin = pane.bins[b];
+      RowMoments bin = pane.moments(b);
       yield_point();
       kernel_->accumulate(bin.pending, workspace.data(), bin.sums.data(), bin.compensation.data());
       yield_point();
@@ -294,7 +300,7 @@ std::array<std::uint64_t, bin_count> MomentState::bin_rows() const {
   if (!pilot_fixed_) return settled().bin_rows();
   std::array<std::uint64_t, bin_count> rows{};
   for (const Pane& pane : panes_) {
-    for (std::size_t b = 0; b < bin_count; ++b) rows[b] += pane.bins[b].rows;
+    for (std::size_t b = 0; b < bin_count; ++b) rows[b] += pane.moments(b).rows;
   }
   return rows;
 }

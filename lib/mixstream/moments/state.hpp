@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/moments/bins.hpp"
 #include "mixstream/moments/forgetting.hpp"
-#include "mixstream/moments/pane.hpp"
 #include "mixstream/moments/tensor.hpp"
+#include "mixstream/monomials/kernel.hpp"
 #include "mixstream/outcome.hpp"
 #include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
@@ -20,6 +21,8 @@
 #include "mixstream/rows/row.hpp"
 
 namespace mixstream {
+
+struct Pane;  // bins of moments and a sample (pane.hpp): Boost's accumulators stay behind the .cpp files
 
 struct StateSettings {
   Layout layout;                   ///< number of features and which is the constant
@@ -37,10 +40,6 @@ struct StateSettings {
 /// snapshot fewer. Refuses settings out of range, and what goes beyond the budget, naming the bytes.
 /// Allocates nothing but the text of a refusal.
 Outcome<std::uint64_t> bytes_needed(const StateSettings& settings);
-
-/// Which magnitude bins are meant.
-using BinMask = std::array<bool, bin_count>;
-inline constexpr BinMask all_bins{true, true, true, true};
 
 /// What the rows of two states are to each other.
 enum class MergeAs {
@@ -60,6 +59,12 @@ class MomentState {
  public:
   /// Allocates everything the state will ever need.
   static Outcome<MomentState> create(const StateSettings& settings);
+
+  MomentState(const MomentState& other);
+  MomentState& operator=(const MomentState& other);
+  MomentState(MomentState&& other) noexcept;
+  MomentState& operator=(MomentState&& other) noexcept;
+  ~MomentState();
 
   /// Adds one row, or refuses it by name and counts it. No throw, no allocation, no lock. N(m, 6) products a
   /// row on average; at most one block of rows is folded in, but the whole first block once, and four when a

@@ -1,5 +1,7 @@
 #include "mixstream/rows/row.hpp"
 
+#include "mixstream/random.hpp"
+
 #include <cmath>
 
 namespace mixstream {
@@ -37,6 +39,12 @@ RowVerdict name_the_fault(const Row& row) noexcept {
   if (any_nan) return RowVerdict::not_a_number;
   if (any_infinite) return RowVerdict::infinite;
   return any_large ? RowVerdict::too_large : RowVerdict::bad_weight;
+}
+
+std::uint64_t sensor_number(std::string_view name) noexcept {
+  std::uint64_t hash = name.size();
+  for (const char c : name) hash = mixed_bits(hash + static_cast<unsigned char>(c));
+  return hash;
 }
 
 }  // namespace mixstream

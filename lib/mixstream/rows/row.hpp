@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace mixstream {
 
@@ -16,6 +17,9 @@ struct Row {
   double time = 0.0;  ///< seconds on the row's own clock; used only with a half-life or a gap in seconds
   std::uint64_t sensor = 0;  ///< rows of one sensor follow each other; used only where modes or noise persist
 };
+
+/// A number for the name of a sensor: the same name, the same number, everywhere. No throw, no allocation.
+std::uint64_t sensor_number(std::string_view name) noexcept;
 
 // Within these bounds nothing overflows: in raw units (1e45)^6, in pilot units (1e40)^6 (rows/pilot.hpp)
 // times 2^64 of growth (moments/forgetting.hpp), each times the largest weight and 2^63 rows, stay below

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "mixstream/moments/features/moment_set.hpp"
 #include "mixstream/regression/identifiability.hpp"
 #include "mixstream/tensor/decomposition.hpp"
 #include "mixstream/tensor/whitening.hpp"
@@ -103,7 +104,7 @@ std::optional<Refusal> PaperEstimate::estimate_first() {
 // phi_2 for Sigma_2 and the covariance with y^2 for the cross moment.
 SecondSystem PaperEstimate::second_system() const {
   PowerSystem plain = power_system(second_part_, 2);
-  const double square = second_part_.view(2, 0, 0).values[0];
+  const double square = mean_response<2>(SettledSet((settled_tensor = second_part_)));
   SecondSystem system{std::move(plain.gram), std::move(plain.cross),
                       std::move(plain.mean), square,
                       plain.response_square, 0.0};
@@ -185,11 +186,13 @@ std::optional<Refusal> PaperEstimate::estimate_second(const SpectralFit* warm) {
 
 /// E[t^2], t = y^3 - 3 s2 M1 . x - E[eps^3].
 double PaperEstimate::third_square(std::span<const double> first_product) const {
+  const SettledSet moments((settled_tensor = third_part_));
   const double slope = 3.0 * fit_.noise_variance;
   const double third = settings_.noise_third;
-  return third_part_.view(6, 0, 0).values[0] - 2.0 * slope * dot(third_part_.view(3, 1, 0).values, first_) -
-         2.0 * third * third_part_.view(3, 0, 0).values[0] + slope * slope * dot(first_product, first_) +
-         2.0 * slope * third * dot(third_part_.view(0, 1, 0).values, first_) + third * third;
+  const double products = dot(mixed_moment<3, 1, 0>(moments).values, first_);  // E[y^3 M1 . x]
+  const double mean = dot(mean_monomials<1>(moments).values, first_);          // E[M1 . x]
+  return mean_response<6>(moments) - 2.0 * slope * products - 2.0 * third * mean_response<3>(moments) +
+         slope * slope * dot(first_product, first_) + 2.0 * slope * third * mean + third * third;
 }
 
 std::optional<Refusal> PaperEstimate::estimate_third(const SpectralFit* warm) {
@@ -198,13 +201,14 @@ std::optional<Refusal> PaperEstimate::estimate_third(const SpectralFit* warm) {
     if (auto refusal = refused_singular(third_part_, 3)) return refusal;
   }
   std::vector<double> offset(system.cross.size());
-  multiply(third_part_.view(0, 3, 1), first_, offset);  // E[phi_3 x'] M1
+  multiply(mixed_moment<0, 3, 1>(SettledSet((settled_tensor = third_part_))), first_,
+           offset);  // E[phi_3 x'] M1
   std::vector<double> target = system.cross;
   for (std::size_t i = 0; i < target.size(); ++i) {
     target[i] -= 3.0 * fit_.noise_variance * offset[i] + settings_.noise_third * system.mean[i];
   }
   std::vector<double> first_product(d_);
-  multiply(third_part_.view(0, 1, 1), first_, first_product);
+  multiply(collapsed_covariance<1>(SettledSet((settled_tensor = third_part_))), first_, first_product);
   const RootLoss loss{third_square(first_product), third_part_.effective_rows};
   if (!regress(system.gram, target, 3, penalties_.third, loss, warm != nullptr ? &warm->third : nullptr,
                fit_.third)) {

@@ -14,7 +14,7 @@ struct collapsed_covariance : boost::accumulators::depends_on<row_moments> {
 
 }  // namespace tag
 
-/// Sigma_p of an accumulator set, N(d, p) x N(d, p), in raw coordinates.
+/// Sigma_p of an accumulator set, N(d, p) x N(d, p), in the coordinates of its moments.
 template <int P>
 inline const boost::accumulators::extractor<tag::collapsed_covariance<P>> collapsed_covariance = {};
 

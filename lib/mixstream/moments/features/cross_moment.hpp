@@ -14,7 +14,7 @@ struct cross_moment : boost::accumulators::depends_on<row_moments> {
 
 }  // namespace tag
 
-/// c_p of an accumulator set, N(d, p) x 1, in raw coordinates.
+/// c_p of an accumulator set, N(d, p) x 1, in the coordinates of its moments.
 template <int P>
 inline const boost::accumulators::extractor<tag::cross_moment<P>> cross_moment = {};
 

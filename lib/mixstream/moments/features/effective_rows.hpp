@@ -7,6 +7,14 @@
 namespace mixstream {
 namespace impl {
 
+inline double effective_rows_of(const MomentTensor& tensor) noexcept {
+  return tensor.effective_rows;
+}
+inline double effective_rows_of(const RowMoments& moments) noexcept {
+  const double weight = moments.weight();
+  return moments.weight_squares > 0.0 ? weight * weight / moments.weight_squares : 0.0;
+}
+
 struct effective_rows_impl : boost::accumulators::accumulator_base {
   using result_type = double;
 
@@ -14,7 +22,7 @@ struct effective_rows_impl : boost::accumulators::accumulator_base {
 
   template <class Arguments>
   result_type result(const Arguments& arguments) const {
-    return row_moments(arguments).moments().effective_rows;
+    return effective_rows_of(row_moments(arguments));
   }
 };
 

@@ -1,10 +1,16 @@
-// Boost.Accumulators feature: the moment state of the rows. All other features here read it.
+// Boost.Accumulators features of the moments: where they come from.
 //
-//   accumulator_set<Row, features<tag::row_moments, tag::collapsed_covariance<2>>> set(state_settings =
-//   settings); set(row); DenseMatrix sigma2 = collapsed_covariance<2>(set);
-//
-// The sample is a row view, which carries its own weight. Boost's own `count` does not survive a merge: ask
-// `row_moments(set).row_count()`. Merge through `merge(set, other)`.
+// Two features stand for the same thing, so that every other one here can be read from either:
+//   row_moments      owns block and tensor; rows in pilot coordinates are absorbed into it:
+//                      MomentSet set;
+//                      held_moments(set) = RowMoments(kernel, layout);   // the room for rows
+//                      set(PilotRow{z, weight});
+//   settled_moments  reads a tensor that was settled before, in that tensor's coordinates:
+//                      SettledSet moments(settled_tensor = tensor);
+//                      DenseMatrix sigma2 = collapsed_covariance<2>(moments);
+// Extractors of a MomentSet settle a copy at each call: for more than one, settle once. Full blocks are
+// folded, and sets merged, scaled and emptied, through held_moments(set). Boost's own `count` does not
+// survive that.
 #pragma once
 
 #include <boost/accumulators/framework/accumulator_base.hpp>
@@ -15,38 +21,38 @@
 #include <boost/accumulators/framework/parameters/sample.hpp>
 #include <boost/mpl/always.hpp>
 #include <boost/parameter/keyword.hpp>
-#include <stdexcept>
 
-#include "mixstream/moments/state.hpp"
+#include "mixstream/moments/row_moments.hpp"
 
 namespace mixstream {
 
-BOOST_PARAMETER_KEYWORD(tag, state_settings)  // hands the settings to an accumulator set
+BOOST_PARAMETER_KEYWORD(tag, settled_tensor)  // a MomentTensor, which must outlive the set
 
 namespace impl {
 
 struct row_moments_impl : boost::accumulators::accumulator_base {
-  using result_type = const MomentState&;
+  using result_type = const RowMoments&;
 
-  /// Throws std::invalid_argument with the refusal's text when the settings are refused.
+  /// Without room: Boost builds its accumulators twice and copies them, which would allocate twice, too.
+  explicit row_moments_impl(boost::accumulators::dont_care) {}
+
   template <class Arguments>
-  explicit row_moments_impl(const Arguments& arguments) : state(create(arguments[state_settings])) {}
+  [[gnu::always_inline]] void operator()(const Arguments& arguments) noexcept {
+    moments.take(arguments[boost::accumulators::sample]);
+  }
+  result_type result(boost::accumulators::dont_care) const noexcept { return moments; }
+
+  RowMoments moments;
+};
+
+struct settled_moments_impl : boost::accumulators::accumulator_base {
+  using result_type = const MomentTensor&;
 
   template <class Arguments>
-  void operator()(const Arguments& arguments) noexcept {
-    state.absorb(arguments[boost::accumulators::sample]);
-  }
+  explicit settled_moments_impl(const Arguments& arguments) : tensor(&arguments[settled_tensor]) {}
+  result_type result(boost::accumulators::dont_care) const noexcept { return *tensor; }
 
-  result_type result(boost::accumulators::dont_care) const { return state; }
-
-  MomentState state;
-
- private:
-  static MomentState create(const StateSettings& settings) {
-    Outcome<MomentState> created = MomentState::create(settings);
-    if (!created) throw std::invalid_argument(created.refusal().text);
-    return std::move(created).value();
-  }
+  const MomentTensor* tensor;
 };
 
 }  // namespace impl
@@ -55,19 +61,16 @@ namespace tag {
 struct row_moments : boost::accumulators::depends_on<> {
   using impl = boost::mpl::always<mixstream::impl::row_moments_impl>;
 };
+struct settled_moments : boost::accumulators::depends_on<> {
+  using impl = boost::mpl::always<mixstream::impl::settled_moments_impl>;
+};
 }  // namespace tag
 
 inline const boost::accumulators::extractor<tag::row_moments> row_moments = {};
 
-/// Adds the rows of another set. Checks first, changes after.
-template <class Set>
-Verdict merge(Set& set, const Set& other, MergeAs as = MergeAs::one_stream) {
-  return boost::accumulators::find_accumulator<tag::row_moments>(set).state.merge(row_moments(other), as);
-}
-
 namespace impl {
 
-/// A feature that reads one view of the tensor: E[y^Power phi_Left phi_Right'] in raw coordinates.
+/// A feature that reads one view of the tensor: E[y^Power phi_Left phi_Right'].
 template <int Power, int Left, int Right>
 struct moment_view_impl : boost::accumulators::accumulator_base {
   using result_type = DenseMatrix;
@@ -76,9 +79,14 @@ struct moment_view_impl : boost::accumulators::accumulator_base {
 
   template <class Arguments>
   result_type result(const Arguments& arguments) const {
-    return row_moments(arguments).moments().in_raw_coordinates().view(Power, Left, Right);
+    return settled(row_moments(arguments)).view(Power, Left, Right);
   }
 };
 
 }  // namespace impl
 }  // namespace mixstream
+
+/// Features that want row_moments take settled_moments for it.
+template <>
+struct boost::accumulators::feature_of<mixstream::tag::settled_moments>
+    : boost::accumulators::feature_of<mixstream::tag::row_moments> {};

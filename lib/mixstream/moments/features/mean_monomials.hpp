@@ -8,15 +8,15 @@ namespace mixstream {
 namespace tag {
 
 template <int P>
-struct mean_power : boost::accumulators::depends_on<row_moments> {
+struct mean_monomials : boost::accumulators::depends_on<row_moments> {
   static_assert(P >= 1 && P <= 6, "x^(p) lies in the order-6 tensor for p = 1 .. 6");
   using impl = boost::mpl::always<mixstream::impl::moment_view_impl<0, P, 0>>;
 };
 
 }  // namespace tag
 
-/// E[phi_p] of an accumulator set, N(d, p) x 1, in raw coordinates.
+/// E[phi_p] of an accumulator set, N(d, p) x 1, in the coordinates of its moments.
 template <int P>
-inline const boost::accumulators::extractor<tag::mean_power<P>> mean_power = {};
+inline const boost::accumulators::extractor<tag::mean_monomials<P>> mean_monomials = {};
 
 }  // namespace mixstream
