@@ -3,13 +3,26 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
 #include "mixstream/likelihood/matching.hpp"
+#include "mixstream/modes/gated_start.hpp"
 
 namespace mixstream {
 namespace {
 
 constexpr std::size_t often_enough = 2;  // times that every mode must have been met before a polish begins
+
+/// The held rows, order forgotten: gated modes only, no others need them.
+RowTable table_of(const HeldRows& held, const ModeShape& shape) {
+  RowTable table{shape.feature_count, {}, {}, {}};
+  if (shape.modes != Modes::gated) return table;
+  std::vector<bool> seen(held.slots + 1);
+  for (std::size_t i = 0; i < held.runs->size(); ++i) table.add(held.runs->row(i, seen).row);
+  for (std::size_t i = 0; held.sample != nullptr && i < held.sample->size(); ++i)
+    table.add(held.sample->row(i));
+  return table;
+}
 
 /// The model with the labels of a fit known before, or the heavier law first.
 ModeModel labelled(const ModeModel& model, const Mixture* labels) {
@@ -78,11 +91,13 @@ HeldRows ModeDriver::held(const RowTable& sample, std::uint64_t rows) const noex
 
 std::optional<SettledModel> ModeDriver::best_of(std::span<const Mixture> laws, const HeldRows& held) const {
   std::optional<SettledModel> best;
-  for (const Mixture& candidate : laws) {
-    SettledModel settled = settle(candidate, settings_.shape, held);
-    if (!is_finite(settled.model.laws) || !std::isfinite(settled.log_likelihood)) continue;
+  const auto consider = [&](SettledModel settled) {
+    if (!is_finite(settled.model.laws) || !std::isfinite(settled.log_likelihood)) return;
     if (!best || settled.log_likelihood > best->log_likelihood) best = std::move(settled);
-  }
+  };
+  for (const Mixture& candidate : laws) consider(settle(candidate, settings_.shape, held));
+  for (const ModeModel& start : sliced_starts(settings_.shape, table_of(held, settings_.shape)))
+    consider(settle(start, settings_.shape, held));
   return best;
 }
 
