@@ -117,8 +117,7 @@ bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
     if (grouped)
       ++refused_[name_of(row.fault)];
     else
-      estimator().count_refused(name_of(row.fault),
-                                plan_.sensor.empty() ? std::optional<std::uint64_t>(0) : std::nullopt);
+      estimator().count_refused(name_of(row.fault), sensor_of(row.text));
     if (!listener.refused(row)) return false;
   }
   return absorb_until(batch.rows);
@@ -209,9 +208,16 @@ bool FitSession::find_features(Estimator& estimator, const Batch& batch, std::si
   const bool reaches = map.lags().empty() || memory_of(group).fill(inputs_);
   const int fault = map.evaluate(inputs_, features_);
   if (fault < 0) return true;
-  estimator.count_refused(reaches ? "undefined_feature" : "no_earlier_row");
+  const std::string_view sensor = plan_.sensor.empty() ? std::string_view() : batch.texts[i];
+  estimator.count_refused(reaches ? "undefined_feature" : "no_earlier_row", sensor_of(sensor));
   goes_on_ = listener.refused_feature(map.fault_words(fault, inputs_), batch.places[i], !reaches);
   return false;
+}
+
+/// Whose chain goes on without a refused row: that of the only sensor, or of the named one if it is known.
+std::optional<std::uint64_t> FitSession::sensor_of(std::string_view name) const {
+  if (plan_.sensor.empty()) return 0;
+  return name.empty() ? std::nullopt : std::optional(sensor_number(name));
 }
 
 LagMemory& FitSession::memory_of(std::string_view group) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,6 +103,7 @@ class FitSession {
   bool absorb_row(Estimator& estimator, const Batch& batch, std::size_t i, SessionListener& listener);
   bool find_features(Estimator& estimator, const Batch& batch, std::size_t i, SessionListener& listener);
   double in_seconds(double time) noexcept;
+  std::optional<std::uint64_t> sensor_of(std::string_view name) const;
   LagMemory& memory_of(std::string_view group);
   bool scheduled_fit(Estimator& estimator, std::string_view group, SessionListener& listener);
   void describe(Report& report, std::string_view group) const;
