@@ -77,6 +77,8 @@ void FitSession::resume(Estimator estimator) {
 void FitSession::begin_input() {
   rows_of_input_ = 0;
   for (auto& [group, memory] : memories_) memory.clear();
+  if (inputs_begun_++ == 0) return;  // a resumed stream goes on
+  for (auto& [group, estimator] : estimators_) estimator.begin_chains();
 }
 
 void FitSession::end_inputs_at(std::uint64_t position) {

@@ -115,6 +115,7 @@ class FitSession {
   std::size_t most_groups_;
   std::uint64_t position_ = 0;       // of the first row of the input or part being read
   std::uint64_t rows_of_input_ = 0;  // absorbed or refused so far
+  std::size_t inputs_begun_ = 0;
   std::map<std::string, Estimator, std::less<>> estimators_;
   std::map<std::string, std::uint64_t, std::less<>> refused_;  // of rows without a group's estimator
   std::map<std::string, FitHistory, std::less<>> histories_;

@@ -282,15 +282,15 @@ class Solver {
       solution_.laws = likely_laws(tensor_, solution_.sample, std::move(starts), settings_.component_count,
                                    settings_.noise, settings_.seed);
     }
-    if (begun) return describe_polish(*modes, *modes->polish());
-    std::optional<ModePolish> preview;
+    if (begun) return describe_polish(*modes, *modes->polish(), modes->too_many_laws());
+    std::optional<ModeDriver::Preview> preview;
     std::optional<Mixture> labels;
     if (last_ != nullptr) labels = to_pilot(*last_, layout_, tensor_.pilot());
     if (modes != nullptr) {
       preview =
           modes->preview(solution_.laws, solution_.sample, state_.row_count(), labels ? &*labels : nullptr);
     }
-    if (preview) return describe_polish(*modes, *preview);
+    if (preview) return describe_polish(*modes, preview->polish, preview->too_many_laws);
     report().status = FitStatus::too_few_rows;
     report().words =
         "this model needs rows in their order, and the state holds none: read the rows again, or solve it "
@@ -308,7 +308,7 @@ class Solver {
     return previous;
   }
 
-  void describe_polish(const ModeDriver& modes, const ModePolish& polish) {
+  void describe_polish(const ModeDriver& modes, const ModePolish& polish, bool too_many_laws) {
     ModeFit fit = polish.fit();
     const ModeShape& shape = polish.shape();
     const bool scattered = fit.dispersion > largest_dispersion(fit);
@@ -337,8 +337,9 @@ class Solver {
     report().bic = -2.0 * *report().log_likelihood + static_cast<double>(shape.parameters()) *
                                                          std::log(std::max(fit.rows, 1.0)) /
                                                          std::max(fit.rows, 1.0);
-    const bool lost = std::ranges::any_of(
-        fit.visits, [&](double visits) { return visits < static_cast<double>(shape.feature_count + 1); });
+    const bool lost = too_many_laws || std::ranges::any_of(fit.visits, [&](double visits) {
+                        return visits < static_cast<double>(shape.feature_count + 1);
+                      });
     report().status = lost ? FitStatus::lost_component : scattered ? FitStatus::poor_fit : FitStatus::ok;
     report().words = modes_words(report(), fit.dispersion);
   }

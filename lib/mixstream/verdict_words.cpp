@@ -90,7 +90,10 @@ std::string modes_words(const Report& report, double dispersion) {
   constexpr double few_changes = 50.0;  // weights then err by more than a seventh of themselves
   std::string words;
   if (report.status == FitStatus::lost_component) {
-    words = "one of the laws was hardly ever seen: try a smaller k, or wait for more rows.";
+    words = fmt::format(
+        "{} laws explain the rows as well: two of these coincide, or one was hardly ever seen. Try -k {}, or "
+        "wait for more rows.",
+        report.component_count - 1, report.component_count - 1);
   } else if (report.status == FitStatus::poor_fit) {
     words = fmt::format(
         "do not trust the errors of these laws: what rows say varies {:.1f} times as much from stretch to "

@@ -178,6 +178,7 @@ constexpr auto drift = [](auto& a, auto& state) {
   a.number(state.settings.settle_rows);
   a.number(state.settings.limit);
   a.number(state.settings.enough_changes);
+  a.number(state.settings.change_limit);
   for (auto& recent : state.recent) fading(a, recent);
   fading(a, state.block);
   a.number(state.block_rows);
@@ -191,7 +192,7 @@ constexpr auto driver = [](auto& a, auto& state) {
   a.maybe(state.polish, polish);
   a.maybe(state.drift, drift);
   a.number(state.resets);
-  a.number(state.challenged);
+  a.number(state.too_many_laws);
 };
 
 }  // namespace

@@ -87,7 +87,8 @@ void ModeDrift::fade(FadingScores& recent, double share, double known) noexcept 
   recent.weight_squares = keep * keep * recent.weight_squares + share * share * block.weight_squares;
 }
 
-void ModeDrift::read(const FadingScores& recent, DriftEvent& event) noexcept {
+/// Laws, noise and gate: S' V^-1 S, and its degrees of freedom.
+ModeDrift::Reading ModeDrift::read_laws(const FadingScores& recent) noexcept {
   std::ranges::copy(recent.score, score_.begin());
   std::ranges::copy(recent.information, information_.begin());
   const bool persists = shape_.modes == Modes::persistent;
@@ -96,26 +97,39 @@ void ModeDrift::read(const FadingScores& recent, DriftEvent& event) noexcept {
     for (std::size_t p = 0; p <= q; ++p) information_[packed_index(q, p)] = 0.0;
     for (std::size_t p = q; p < score_.size(); ++p) information_[packed_index(p, q)] = 0.0;
   }
-  auto dof = static_cast<double>(solver_.factor(information_));
-  double chi_square = solver_.inverse_form(score_);
-  // The promise of a fading sum: as many changes as a plain sum of the same relative error would hold.
+  const auto dof = static_cast<double>(solver_.factor(information_));
+  return {solver_.inverse_form(score_), dof};
+}
+
+/// Changes of mode against those promised, where enough are: as many as a plain sum of the same relative
+/// error would hold.
+ModeDrift::Reading ModeDrift::read_changes(const FadingScores& recent) const noexcept {
   const std::size_t k = shape_.component_count;
-  for (std::size_t i = 0; i < k && persists; ++i) {
+  Reading reading;
+  for (std::size_t i = 0; i < k && shape_.modes == Modes::persistent; ++i) {
     for (std::size_t j = 0; j < k; ++j) {
       const double promised = recent.promised[i * k + j];
       const double variance = recent.variance[i * k + j];
       if (j == i || !(variance > 0.0) || promised * promised / variance < state_.settings.enough_changes)
         continue;
       const double score = recent.score[shape_.cell(i, j)];
-      chi_square += score * score / variance;
-      dof += 1.0;
+      reading.chi_square += score * score / variance;
+      reading.dof += 1.0;
     }
   }
-  if (dof == 0.0) return;
-  const double deviations = deviations_of_chi_square(chi_square, dof);
+  return reading;
+}
+
+/// Takes the reading into the event where it is the worst so far, measured against its own limit.
+void ModeDrift::weigh(const Reading& reading, double limit, const FadingScores& recent,
+                      DriftEvent& event) const noexcept {
+  if (reading.dof == 0.0) return;
+  const double deviations =
+      deviations_of_chi_square(reading.chi_square, reading.dof) * (state_.settings.limit / limit);
   if (!(deviations > event.deviations)) return;
   event.deviations = deviations;
-  event.nats_per_row = 0.5 * (chi_square - dof) * recent.weight_squares / (recent.weight * recent.weight);
+  event.nats_per_row =
+      0.5 * (reading.chi_square - reading.dof) * recent.weight_squares / (recent.weight * recent.weight);
 }
 
 std::optional<DriftEvent> ModeDrift::judge(const ModePolish& polish) noexcept {
@@ -124,7 +138,10 @@ std::optional<DriftEvent> ModeDrift::judge(const ModePolish& polish) noexcept {
   for (std::size_t i = 0; i < state_.recent.size(); ++i)
     fade(state_.recent[i], ModeDriftState::fading[i], std::max(known, state_.block.weight));
   DriftEvent event{polish.rows(), DriftSign::scores};
-  for (const FadingScores& recent : state_.recent) read(recent, event);
+  for (const FadingScores& recent : state_.recent) {
+    weigh(read_laws(recent), state_.settings.limit, recent, event);
+    weigh(read_changes(recent), state_.settings.change_limit, recent, event);
+  }
   state_.deviations = event.deviations;
   if (event.deviations < 0.5 * state_.settings.limit) state_.out = false;
   if (event.deviations <= state_.settings.limit || state_.out) return {};

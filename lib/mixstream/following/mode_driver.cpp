@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "mixstream/likelihood/matching.hpp"
@@ -10,8 +12,6 @@
 
 namespace mixstream {
 namespace {
-
-constexpr std::size_t often_enough = 2;  // times that every mode must have been met before a polish begins
 
 /// The held rows, order forgotten: gated modes only, no others need them.
 RowTable table_of(const HeldRows& held, const ModeShape& shape) {
@@ -36,6 +36,44 @@ ModeModel labelled(const ModeModel& model, const Mixture* labels) {
   return relabelled(model, order);
 }
 
+/// The mixture with one law fewer: the two whose lines differ least over the runs, in noise, become their
+/// mean.
+Mixture nearest_joined(const Mixture& laws, const Runs& runs) {
+  const std::size_t k = laws.component_count();
+  const std::size_t d = laws.feature_count;
+  std::vector<double> apart(k * k);
+  std::vector<bool> seen(runs.slots());
+  for (std::size_t t = 0; t < runs.size(); t += 8) {
+    const Row row = runs.row(t, seen).row;
+    for (std::size_t a = 0; a < k; ++a) {
+      for (std::size_t b = a + 1; b < k; ++b) {
+        double gap = 0.0;
+        for (std::size_t j = 0; j < d; ++j) gap += (laws.law(a)[j] - laws.law(b)[j]) * row.features[j];
+        apart[a * k + b] += gap * gap / (laws.noise_variances[a] + laws.noise_variances[b]);
+      }
+    }
+  }
+  std::size_t one = 0;
+  std::size_t other = 1;
+  for (std::size_t a = 0; a < k; ++a) {
+    for (std::size_t b = a + 1; b < k; ++b) {
+      if (apart[a * k + b] < apart[one * k + other]) std::tie(one, other) = std::pair(a, b);
+    }
+  }
+  Mixture joined = empty_mixture(k - 1, d);
+  for (std::size_t h = 0, at = 0; h < k; ++h) {
+    if (h == other) continue;
+    const double more = h == one ? laws.weights[other] : 0.0;
+    const double total = std::max(laws.weights[h] + more, 1e-300);
+    joined.weights[at] = total;
+    joined.noise_variances[at] = laws.noise_variances[h];
+    for (std::size_t j = 0; j < d; ++j)
+      joined.law(at)[j] = (laws.weights[h] * laws.law(h)[j] + more * laws.law(other)[j]) / total;
+    ++at;
+  }
+  return joined;
+}
+
 }  // namespace
 
 ModeDriver::ModeDriver(const ModeDriverSettings& settings)
@@ -57,7 +95,7 @@ Outcome<ModeDriver> ModeDriver::restore(const ModeDriverState& state, const Mode
   driver.chains_ = ChainTable(state.chains);
   driver.runs_ = Runs(state.runs);
   driver.resets_ = state.resets;
-  driver.challenged_ = state.challenged;
+  driver.too_many_laws_ = state.too_many_laws;
   if (!state.polish) return driver;
   if (!(state.polish->shape == settings.shape) || state.polish->settings.most_chains != slots) return refusal;
   Outcome<ModePolish> polish = ModePolish::restore(*state.polish);
@@ -70,7 +108,7 @@ Outcome<ModeDriver> ModeDriver::restore(const ModeDriverState& state, const Mode
 }
 
 ModeDriverState ModeDriver::state() const {
-  ModeDriverState state{chains_.state(), runs_.state(), {}, {}, resets_, challenged_};
+  ModeDriverState state{chains_.state(), runs_.state(), {}, {}, resets_, too_many_laws_};
   if (polish_) state.polish = polish_->state();
   if (drift_) state.drift = drift_->state();
   return state;
@@ -101,17 +139,20 @@ std::optional<SettledModel> ModeDriver::best_of(std::span<const Mixture> laws, c
   return best;
 }
 
-/// Whether every mode has been met often enough to say where its law lies: by stretches of rows, or, where
-/// modes change too fast for stretches, by the changes that the runs promise.
-bool ModeDriver::ready(const ModeModel& model, const HeldRows& held, std::uint64_t rows) const {
-  if (settings_.shape.modes != Modes::persistent || rows >= settings_.patience) return true;
-  const std::vector<std::size_t> met = stretches(model, settings_.shape, held);
-  for (std::size_t h = 0; h < met.size(); ++h) {
-    const double leaves = model.laws.weights[h] * (1.0 - model.transitions(h, h));
-    const double promised = leaves * static_cast<double>(held.runs->size());
-    if (met[h] < often_enough && promised < 10.0 * static_cast<double>(often_enough)) return false;
+/// Whether the two laws that lie nearest to each other may as well be one: by BIC on the held rows.
+bool ModeDriver::one_too_many(const SettledModel& settled, const HeldRows& held) const {
+  const std::size_t k = settings_.shape.component_count;
+  if (k < 2) return false;
+  ModeShape smaller = settings_.shape;
+  smaller.component_count = k - 1;
+  if (k == 2 && smaller.modes != Modes::independent) {
+    smaller.modes = Modes::independent;
+    smaller.gate.clear();
   }
-  return true;
+  const SettledModel fewer = settle(nearest_joined(settled.model.laws, *held.runs), smaller, held);
+  const double rows = static_cast<double>(held.runs->size() + (held.sample ? held.sample->size() : 0));
+  const auto parameters = static_cast<double>(settings_.shape.parameters() - smaller.parameters());
+  return 2.0 * (settled.log_likelihood - fewer.log_likelihood) < parameters * std::log(rows);
 }
 
 void ModeDriver::begin(const ModeModel& model, const HeldRows& held, const Mixture* labels) {
@@ -126,26 +167,27 @@ bool ModeDriver::reconcile(std::span<const Mixture> laws, const RowTable& sample
   const HeldRows rows_held = held(sample, rows);
   std::optional<SettledModel> best = best_of(laws, rows_held);
   if (!polish_) {
-    if (!best || !ready(best->model, rows_held, rows)) return false;
+    if (!best || (too_many_laws_ = one_too_many(*best, rows_held))) return false;
     begin(best->model, rows_held, labels);
     return true;
   }
   const SettledModel own = settle(polish_->fit().model, settings_.shape, rows_held);
   const double better = settings_.better_by + 0.5 * static_cast<double>(settings_.shape.parameters());
-  challenged_ = false;
+  too_many_laws_ = one_too_many(own, rows_held);
   if (!best || !(best->log_likelihood > own.log_likelihood + better)) return false;
   const Mixture before = polish_->anchor().laws;
   begin(best->model, rows_held, &before);
   return true;
 }
 
-std::optional<ModePolish> ModeDriver::preview(std::span<const Mixture> laws, const RowTable& sample,
-                                              std::uint64_t rows, const Mixture* labels) const {
+std::optional<ModeDriver::Preview> ModeDriver::preview(std::span<const Mixture> laws, const RowTable& sample,
+                                                       std::uint64_t rows, const Mixture* labels) const {
   if (runs_.size() == 0) return {};
   const HeldRows rows_held = held(sample, rows);
   const std::optional<SettledModel> best = best_of(laws, rows_held);
   if (!best) return {};
-  return polish_of_runs(labelled(best->model, labels), settings_.shape, rows_held, settings_.polish);
+  return Preview{polish_of_runs(labelled(best->model, labels), settings_.shape, rows_held, settings_.polish),
+                 one_too_many(*best, rows_held)};
 }
 
 Verdict ModeDriver::merge(const ModeDriver& other) {
@@ -159,7 +201,9 @@ Verdict ModeDriver::merge(const ModeDriver& other) {
 ModeDriver ModeDriver::branch() const {
   ModeDriver result(settings_);
   if (polish_) {
-    result.polish_.emplace(polish_->anchor(), settings_.shape, settings_.polish);
+    ModePolishSettings settled = settings_.polish;
+    settled.first_move = settled.move_every;  // the anchor is good: few rows must not move it
+    result.polish_.emplace(polish_->anchor(), settings_.shape, settled);
     result.drift_.emplace(settings_.shape, settings_.drift);
   }
   return result;

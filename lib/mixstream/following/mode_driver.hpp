@@ -1,8 +1,8 @@
 // When a polish of rows in order begins, when it is believed, and when it begins anew.
 //
 // Rows are held in runs from the first one on. At growing row counts the sample's likeliest laws are settled
-// on the runs and the sample; a polish begins once every mode has been met more than once, and begins anew
-// where other laws explain the held rows far better than its own do.
+// on the runs and the sample; a polish begins once those rows ask for as many laws, by BIC, and begins anew
+// where other laws explain them far better than its own do.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,8 @@ struct ModeDriverSettings {
   ModePolishSettings polish;
   ChainSettings chains;
   ModeDriftSettings drift;
-  std::size_t run_rows = 5120;     ///< held in runs
-  std::uint64_t patience = 80000;  ///< rows after which a polish begins with whatever modes were met
-  double better_by = 10.0;         ///< nats beside the parameters, by which other laws must win
+  std::size_t run_rows = 5120;  ///< held in runs
+  double better_by = 10.0;      ///< nats beside the parameters, by which other laws must win
 
   friend bool operator==(const ModeDriverSettings&, const ModeDriverSettings&) = default;
 };
@@ -35,7 +34,7 @@ struct ModeDriverState {
   std::optional<ModePolishState> polish;
   std::optional<ModeDriftState> drift;
   std::uint64_t resets = 0;
-  bool challenged = false;  ///< the last check met laws as likely as the polish's, elsewhere
+  bool too_many_laws = false;  ///< at the last check one law fewer explained the held rows as well
 
   friend bool operator==(const ModeDriverState&, const ModeDriverState&) = default;
 };
@@ -66,8 +65,12 @@ class ModeDriver {
                  const Mixture* labels);
 
   /// What the held rows alone say, for a report before a polish has begun: nothing without rows in order.
-  std::optional<ModePolish> preview(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t rows,
-                                    const Mixture* labels) const;
+  struct Preview {
+    ModePolish polish;
+    bool too_many_laws = false;
+  };
+  std::optional<Preview> preview(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t rows,
+                                 const Mixture* labels) const;
 
   Verdict merge(const ModeDriver& other);
   ModeDriver branch() const;  ///< for rows that another thread reads: same anchor, nothing learnt yet
@@ -78,12 +81,12 @@ class ModeDriver {
   const ChainTable& chains() const noexcept { return chains_; }
   const Runs& runs() const noexcept { return runs_; }
   std::uint64_t resets() const noexcept { return resets_; }
-  bool challenged() const noexcept { return challenged_; }
+  bool too_many_laws() const noexcept { return too_many_laws_; }  ///< see ModeDriverState
 
  private:
   HeldRows held(const RowTable& sample, std::uint64_t rows) const noexcept;
   std::optional<SettledModel> best_of(std::span<const Mixture> laws, const HeldRows& held) const;
-  bool ready(const ModeModel& model, const HeldRows& held, std::uint64_t rows) const;
+  bool one_too_many(const SettledModel& settled, const HeldRows& held) const;
   void begin(const ModeModel& model, const HeldRows& held, const Mixture* labels);
 
   ModeDriverSettings settings_;
@@ -92,7 +95,7 @@ class ModeDriver {
   std::optional<ModePolish> polish_;
   std::optional<ModeDrift> drift_;
   std::uint64_t resets_ = 0;
-  bool challenged_ = false;
+  bool too_many_laws_ = false;
 };
 
 }  // namespace mixstream

@@ -207,6 +207,7 @@ double ModeFilter::share_out(std::span<const double> chain, const double* ways, 
                                        log_densities_.begin() + static_cast<std::ptrdiff_t>(densities));
   for (std::size_t at = 0; at < densities; ++at) relative_[at] = std::exp(log_densities_[at] - top);
   double total = 0.0;
+  if (begins) std::ranges::fill(shares_, 0.0);
   for (std::size_t i = 0; i < froms; ++i) {
     const double weight = begins ? 1.0 : chain[i];
     for (std::size_t j = 0; j < k_; ++j) {

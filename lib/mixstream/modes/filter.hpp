@@ -47,6 +47,9 @@ class ModeFilter {
   std::size_t chain_size() const noexcept { return k_ + k_ * stride_ + d_ + 1; }
   std::span<const double> filtered(std::span<const double> chain) const noexcept { return chain.first(k_); }
 
+  /// q_ij of the row taken last, k x k; where its chain began all stands in row 0.
+  std::span<const double> pairs() const noexcept { return shares_; }
+
   /// Takes the chain over a row that comes `steps` steps after its last one; 0, or more than longest_gap: the
   /// chain begins. Writes s (stride() numbers), adds to `used` how often each mode was left or kept (k
   /// numbers), and returns log p(y | x, past). No throw, no allocation; about k^2 P products.

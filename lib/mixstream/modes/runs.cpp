@@ -68,6 +68,13 @@ void Runs::add(const Row& row, const ChainTable::Step& step) noexcept {
     state_.rows.push_back(number);
 }
 
+std::size_t Runs::slots() const noexcept {
+  double largest = 0.0;
+  for (std::size_t at = state_.feature_count + 2; at < state_.rows.size(); at += width())
+    largest = std::max(largest, state_.rows[at]);
+  return static_cast<std::size_t>(largest) + 1;
+}
+
 RunRow Runs::row(std::size_t i, std::vector<bool>& seen) const {
   const double* at = state_.rows.data() + i * width();
   const std::size_t d = state_.feature_count;

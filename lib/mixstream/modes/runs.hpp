@@ -51,6 +51,7 @@ class Runs {
   void add(const Row& row, const ChainTable::Step& step) noexcept;
 
   std::size_t size() const noexcept { return state_.rows.size() / width(); }
+  std::size_t slots() const noexcept;  ///< one more than the largest slot of a row that is held
   /// Row i, oldest first; steps 0 where its chain has no row just before it in what is held. `seen`: one flag
   /// a slot, the caller's, all false before row 0.
   RunRow row(std::size_t i, std::vector<bool>& seen) const;

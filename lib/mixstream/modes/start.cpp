@@ -10,8 +10,6 @@ namespace mixstream {
 namespace {
 
 constexpr std::size_t rows_between_yields = 256;
-constexpr double sure = 0.9;          // probability at which a row counts for its mode
-constexpr std::size_t stretch = 3;    // rows in a row that make one; fewer may be chance
 constexpr double enough_gain = 0.01;  // nats
 
 /// Calls visit(row, slot, steps) for every held row, in order.
@@ -119,30 +117,6 @@ ModePolish polish_of_runs(const ModeModel& model, const ModeShape& shape, const 
   });
   polish.begin_moving(settings);
   return polish;
-}
-
-std::vector<std::size_t> stretches(const ModeModel& model, const ModeShape& shape, const HeldRows& held) {
-  ModePolishSettings settings;
-  settings.first_move = settings.move_every = ~std::uint64_t{0} >> 1;
-  settings.most_chains = held.slots + 1;
-  ModePolish polish(model, shape, settings);
-  const std::size_t k = shape.component_count;
-  std::vector<std::size_t> counts(k);
-  std::vector<std::size_t> current(held.slots + 1, k);  // mode of the chain's open stretch
-  std::vector<std::size_t> candidate(held.slots + 1, k);
-  std::vector<std::size_t> length(held.slots + 1);
-  for_each_row({held.runs, nullptr, held.slots}, [&](const Row& row, std::size_t slot, unsigned steps) {
-    polish.absorb(row, {slot, steps});
-    const auto modes = polish.modes_of(slot);
-    const auto likeliest = static_cast<std::size_t>(std::ranges::max_element(modes) - modes.begin());
-    if (modes[likeliest] < sure) return;
-    length[slot] = likeliest == candidate[slot] ? length[slot] + 1 : 1;
-    candidate[slot] = likeliest;
-    if (likeliest == current[slot] || length[slot] < stretch) return;
-    current[slot] = likeliest;
-    ++counts[likeliest];
-  });
-  return counts;
 }
 
 }  // namespace mixstream

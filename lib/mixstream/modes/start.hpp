@@ -43,7 +43,4 @@ SettledModel settle(const Mixture& laws, const ModeShape& shape, const HeldRows&
 ModePolish polish_of_runs(const ModeModel& model, const ModeShape& shape, const HeldRows& held,
                           const ModePolishSettings& settings);
 
-/// How many stretches of rows each mode has had in the runs, by the filter; a blip is none. Allocates.
-std::vector<std::size_t> stretches(const ModeModel& model, const ModeShape& shape, const HeldRows& held);
-
 }  // namespace mixstream

@@ -1,5 +1,6 @@
 #include "mixstream/report/json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -199,6 +200,45 @@ std::string to_json(const Report& report) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+namespace {
+
+DenseMatrix matrix_from(const Json& rows, std::size_t height, std::size_t width) {
+  DenseMatrix matrix{height, width, std::vector<double>(height * width)};
+  for (std::size_t i = 0; i < height; ++i) {
+    for (std::size_t j = 0; j < width; ++j) matrix(i, j) = rows.at(i).at(j).get<double>();
+  }
+  return matrix;
+}
+
+/// The parts of the model that belong to rows in order. Throws what the JSON library throws.
+void read_modes(const Json& json, FittedLaws& laws) {
+  const std::size_t k = laws.mixture.component_count();
+  laws.shape = {k, laws.features.size(), Modes::independent, {}, NoiseModel::per_component, {}};
+  ModeModel model{laws.mixture, {}, {}};
+  if (json.contains("modes")) {
+    const Json& modes = json.at("modes");
+    const bool gated = modes.at("kind") == "gated";
+    laws.shape.modes = gated ? Modes::gated : Modes::persistent;
+    if (!gated) model.transitions = matrix_from(modes.at("transitions"), k, k);
+    for (const auto& name : gated ? modes.at("gate") : Json::array()) {
+      const auto found = std::ranges::find(laws.features, name.get<std::string>());
+      if (found == laws.features.end()) throw Json::out_of_range::create(403, "gate", nullptr);
+      laws.shape.gate.push_back(static_cast<std::size_t>(found - laws.features.begin()));
+    }
+    if (gated) model.gate = matrix_from(modes.at("gamma"), k, laws.shape.gate.size());
+  }
+  if (json.contains("noise")) {
+    const Json& noise = json.at("noise");
+    laws.shape.noise_shape = {noise.contains("degrees_of_freedom"), noise.contains("memory")};
+    if (laws.shape.noise_shape.tails) model.degrees_of_freedom = noise.at("degrees_of_freedom").get<double>();
+    if (laws.shape.noise_shape.memory) model.memory = noise.at("memory").get<double>();
+    for (double& variance : model.laws.noise_variances) variance *= 1.0 - model.memory * model.memory;
+  }
+  if (!laws.shape.is_plain()) laws.model = std::move(model);
+}
+
+}  // namespace
+
 Outcome<FittedLaws> laws_from_json(std::string_view line) {
   const auto refuse = [](const std::string& what) {
     return Refusal{Reason::bad_settings, "this is not a fit of mixstream: " + what};
@@ -221,6 +261,7 @@ Outcome<FittedLaws> laws_from_json(std::string_view line) {
         return refuse("a law has not one coefficient for each feature");
       std::copy(coefficients.begin(), coefficients.end(), laws.mixture.law(h).begin());
     }
+    read_modes(json, laws);
     return laws;
   } catch (const nlohmann::json::exception&) {
     return refuse("it is no JSON object with schema, features, response and components");

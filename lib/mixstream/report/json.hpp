@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mixstream/modes/model.hpp"
 #include "mixstream/outcome.hpp"
 #include "mixstream/report/report.hpp"
 
@@ -20,6 +21,8 @@ struct FittedLaws {
   std::vector<std::string> features;
   std::string response;
   std::optional<std::string> group{};
+  ModeShape shape{};  ///< which parts the model has beside independent rows with Gaussian noise
+  std::optional<ModeModel> model{};  ///< raw coordinates, where it has such parts
 };
 
 /// Reads the laws back from one line of to_json. Refuses what is not such a line, naming what is missing.

@@ -1,0 +1,210 @@
+// Rows in order through the estimator and the sensor loop: modes that persist, gates, tails, memory.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "support/allocation_count.hpp"
+#include "mixstream/estimator.hpp"
+#include "mixstream/likelihood/matching.hpp"
+#include "mixstream/random.hpp"
+#include "mixstream/sensor_loop.hpp"
+
+using namespace mixstream;
+
+namespace {
+
+/// Three laws of (1, u, v) that last for 300 rows in the mean; columns wander.
+class Pump {
+ public:
+  explicit Pump(std::uint64_t seed, double dwell = 300.0) : random_(seed), stay_(1.0 - 1.0 / dwell) {
+    truth_ = empty_mixture(3, 3);
+    truth_.weights = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+    truth_.coefficients = {1.0, 0.8, -0.5, -1.0, 0.4, 0.9, 0.2, -1.1, 0.3};
+    truth_.noise_variances = {0.09, 0.09, 0.09};
+  }
+  const Mixture& truth() const { return truth_; }
+
+  Row next() {
+    if (random_.uniform(0.0, 1.0) > stay_) mode_ = (mode_ + 1 + (random_.bits() & 1U)) % 3;
+    for (std::size_t c = 0; c < 2; ++c) {
+      wander_[c] = 0.99 * wander_[c] + std::sqrt(1.0 - 0.99 * 0.99) * random_.normal();
+      x_[c + 1] = std::erf(wander_[c] / std::sqrt(2.0));
+    }
+    double y = 0.3 * random_.normal();
+    for (std::size_t j = 0; j < 3; ++j) y += truth_.law(mode_)[j] * x_[j];
+    return {x_, y};
+  }
+  std::size_t mode() const { return mode_; }
+
+ private:
+  Random random_;
+  double stay_;
+  Mixture truth_;
+  std::size_t mode_ = 0;
+  std::vector<double> wander_ = {0.0, 0.0};
+  std::vector<double> x_ = {1.0, 0.0, 0.0};
+};
+
+EstimatorSettings persistent() {
+  EstimatorSettings settings;
+  settings.state.layout = {3, 0};
+  settings.solve.component_count = 3;
+  settings.solve.modes = Modes::persistent;
+  return settings;
+}
+
+void feed(Estimator& estimator, Pump& pump, int rows) {
+  for (int t = 0; t < rows; ++t) {
+    estimator.absorb(pump.next());
+    if (estimator.fit_is_due()) estimator.scheduled_fit();
+  }
+}
+
+bool refused(const EstimatorSettings& settings, const std::string& word) {
+  const Outcome<Estimator> made = Estimator::create(settings);
+  return !made && made.refusal().text.find(word) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a pump whose modes last is fitted ok, with dwell times and no drift") {
+  Pump pump(1);
+  Estimator estimator = Estimator::create(persistent()).value();
+  feed(estimator, pump, 60000);
+  const Report report = estimator.fit();
+  CHECK(report.status == FitStatus::ok);
+  CHECK(report.drift.empty());
+  CHECK_FALSE(report.moment_test);
+  CHECK(coefficient_error(pump.truth(), report.mixture()) < 0.03);
+  REQUIRE(report.modes);
+  CHECK(report.modes->changes > 150.0);
+  for (std::size_t h = 0; h < 3; ++h)
+    CHECK(std::abs(report.modes->dwells[h] - 300.0) < 4.0 * report.modes->dwell_errors[h]);
+}
+
+TEST_CASE("independent rows ask nothing of the new parts") {
+  EstimatorSettings settings = persistent();
+  settings.solve.modes = Modes::independent;
+  Pump pump(2, 1.0);
+  Estimator estimator = Estimator::create(settings).value();
+  feed(estimator, pump, 6000);
+  CHECK_FALSE(estimator.fit().modes);
+}
+
+TEST_CASE("saved in the middle of a run of rows, it goes on bit for bit") {
+  Pump pump(3);
+  Estimator estimator = Estimator::create(persistent()).value();
+  feed(estimator, pump, 7777);
+  Outcome<Estimator> loaded = Estimator::decode(estimator.encode(), persistent());
+  REQUIRE(loaded);
+  for (int t = 0; t < 9000; ++t) {
+    const Row row = pump.next();
+    estimator.absorb(row);
+    loaded.value().absorb(row);
+    REQUIRE(estimator.fit_is_due() == loaded.value().fit_is_due());
+    if (!estimator.fit_is_due()) continue;
+    estimator.scheduled_fit();
+    loaded.value().scheduled_fit();
+  }
+  CHECK(estimator.encode() == loaded.value().encode());
+}
+
+TEST_CASE("damaged bytes of rows in order are refused or harmless") {
+  Pump pump(4);
+  Estimator estimator = Estimator::create(persistent()).value();
+  feed(estimator, pump, 6000);
+  const FitFeedback feedback = [&] {
+    Estimator copy = estimator;
+    FitFeedback taken;
+    taken.polish = PolishDriverState{};
+    taken.polish->modes = ModeDriverState{};
+    return taken;
+  }();
+  CHECK_FALSE(estimator.take(feedback));  // a driver of nothing
+  const Bytes sound = estimator.fit_apart().feedback.encode();
+  Random random(9);
+  for (int i = 0; i < 300; ++i) {
+    Bytes bytes = sound;
+    bytes[random.bits() % bytes.size()] ^= static_cast<std::byte>(1U << random.bits() % 8);
+    if (const Outcome<FitFeedback> read = FitFeedback::decode(bytes); read) {
+      Estimator victim = estimator;
+      static_cast<void>(victim.take(read.value()));
+      for (int t = 0; t < 3; ++t) victim.absorb(pump.next());
+    }
+  }
+}
+
+TEST_CASE("two halves of the sensors merge to the laws of all") {
+  Pump one(5);
+  Pump two(6);
+  Estimator first = Estimator::create(persistent()).value();
+  feed(first, one, 40000);
+  Estimator second = first.branch().value();  // the same coordinates
+  feed(second, two, 40000);
+  const Mixture alone = first.fit().mixture();
+  REQUIRE(first.merge_branch(second));
+  const Report merged = first.fit();
+  CHECK(merged.rows == 80000);
+  CHECK(merged.status == FitStatus::ok);
+  CHECK(coefficient_error(one.truth(), merged.mixture()) < 0.03);
+  CHECK(merged.components[0].coefficient_errors[0] < 0.02);
+}
+
+TEST_CASE("the loop follows modes without allocating, and says which one holds") {
+  Pump pump(7);
+  LoopSettings settings;
+  settings.estimator = persistent();
+  SensorLoop loop = SensorLoop::create(settings).value();
+  for (int t = 0; t < 30000; ++t) {
+    loop.absorb(pump.next());
+    loop.refit();
+  }
+  std::vector<double> modes(3);
+  REQUIRE(loop.modes(0, modes));
+  std::size_t right = 0;
+  const std::vector<std::size_t> order = matching_order(pump.truth(), loop.fit());
+  const std::size_t before = allocation_count();
+  for (int t = 0; t < 5000; ++t) {
+    loop.absorb(pump.next());
+    loop.modes(0, modes);
+    const auto likeliest = static_cast<std::size_t>(std::ranges::max_element(modes) - modes.begin());
+    right += likeliest == order[pump.mode()] ? 1 : 0;
+  }
+  CHECK(allocation_count() == before);
+  CHECK(right > 4800);
+  CHECK_FALSE(loop.modes(99, modes));  // nobody's
+}
+
+TEST_CASE("what contradicts itself is refused with what to do") {
+  EstimatorSettings settings = persistent();
+  settings.solve.component_count = 0;
+  CHECK(refused(settings, "give k"));
+  settings = persistent();
+  settings.state.memory = {Memory::Kind::window_rows, 10000.0};
+  CHECK(refused(settings, "half-life"));
+  settings = persistent();
+  settings.solve.modes = Modes::gated;
+  settings.state.layout.constant_feature = -1;
+  CHECK(refused(settings, "constant"));
+  settings = persistent();
+  settings.solve.polish = PolishKind::off;
+  CHECK(refused(settings, "polish"));
+  settings = persistent();
+  settings.solve.gate = {1};
+  CHECK(refused(settings, "gate"));
+}
+
+TEST_CASE("one mode never left, and a mode seen once: finite, named, not ok about what was not seen") {
+  EstimatorSettings settings = persistent();
+  Pump pump(8, 1e12);
+  Estimator estimator = Estimator::create(settings).value();
+  feed(estimator, pump, 12000);
+  const Report report = estimator.fit();
+  for (const ComponentReport& component : report.components) {
+    CHECK(std::isfinite(component.weight));
+    for (const double coefficient : component.coefficients) CHECK(std::isfinite(coefficient));
+  }
+  CHECK((report.status != FitStatus::ok || report.words.find("too few changes") != std::string::npos));
+}
