@@ -180,6 +180,13 @@ def taken(program):
             words = wait_until(lambda: alarm(daemons[0], "session_taken") or alarm(daemons[1], "session_taken"), 60,
                                f"an alarm with version {version}")
             check("client_id" in words, words)
+            publish(broker, 50)  # each row goes to one of the two, and to no other
+
+            def rows():
+                return sum(folded(daemon) for daemon in daemons)
+            wait_until(lambda: rows() >= 50, 70, f"50 rows, have {rows()}")
+            time.sleep(0.7)
+            check(rows() == 50, f"{rows()} rows instead of 50")
 
 
 def silent(program):
