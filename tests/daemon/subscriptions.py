@@ -1,6 +1,7 @@
 """What the broker has from us is what the configuration says: changed filters, retained copies, shared and refused
 subscriptions, strangers' topics, a second client with our name, a silent broker.  subscriptions.py MIXSTREAMD [TEST...]"""
 
+import glob
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import time
 
 from daemon import STREAM, Broker, Daemon, check, place, wait_until
 
-DYNAMIC_SECURITY = "/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so"
+DYNAMIC_SECURITY = next(iter(glob.glob("/usr/lib/*/mosquitto_dynamic_security.so")), "")
 
 
 def publish(broker, count, topic="plant/pump", *more):

@@ -160,7 +160,7 @@ class Stream {
   std::unique_ptr<Store> store_;   // null: closed
   Fold fold_;
   FoldMarker marker_;
-  std::set<std::uint64_t> quarantined_;  // checksums of messages that were put aside
+  std::set<std::uint64_t> quarantined_;      // checksums of messages that were put aside
   Bytes feedback_;                           // of the newest fit, waiting for the next message; empty: none
   std::atomic<bool> feedback_waits_{false};  // the same, for who does not hold the lock
   Clock::time_point feedback_since_{};
