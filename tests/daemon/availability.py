@@ -1,6 +1,7 @@
 """The daemon stays up and quick: hundreds of streams, a broker that stands still, messages of many megabytes, a full disk, dead
 peers, reloads.  availability.py MIXSTREAMD [TEST...]"""
 
+import contextlib
 import json
 import os
 import random
@@ -68,41 +69,76 @@ def many_streams(program):
         check(daemon.terminate(15) == 0, "exit 0")
 
 
-def standing_broker(program):
-    """The broker stands still: SIGHUP and SIGTERM are done at once, the watchdog hears of us, and everything is saved."""
-    with place() as (folder, started):
-        path = os.path.join(folder, "notify")
-        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        manager.bind(path)
-        manager.settimeout(1)
-        broker = Broker(folder)
-        daemon = Daemon(program, folder, STREAM, broker)
-        started.extend([broker, daemon])
-        daemon.start({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1000000"}).wait_ready()
-        send(broker, messages(random.Random(1), 0, 20))
-        wait_until(lambda: folded(daemon) == 320, 20, "rows")
-        broker.process.send_signal(signal.SIGSTOP)
-        try:
-            daemon.write_config(STREAM + "refit_rows = 100000\n")
-            daemon.process.send_signal(signal.SIGHUP)
-            longest, last = 0, time.monotonic()
-            while time.monotonic() - last < 8 and longest == longest and time.monotonic() < last + 8:
-                try:
-                    if "WATCHDOG=1" in manager.recv(4096).decode():
-                        longest = max(longest, time.monotonic() - last)
-                        last = time.monotonic()
-                except socket.timeout:
-                    pass
-                if "the new configuration is in force" in daemon.log():
-                    break
-            check("the new configuration is in force" in daemon.log() and longest < 4, f"the watchdog waited {longest:.1f} s")
-            began = time.monotonic()
-            check(daemon.terminate(20) == 0, "exit 0")
-            check(time.monotonic() - began < 5, f"SIGTERM took {time.monotonic() - began:.1f} s")
-            names = os.listdir(os.path.join(folder, "state", "pump"))
-            check(any(name.startswith("snapshot") for name in names), "a snapshot")
-        finally:
-            broker.process.send_signal(signal.SIGCONT)
+class BlackHole:
+    """A port whose queue is full: a connect to it waits for minutes."""
+
+    def __init__(self):
+        self.server = socket.socket()
+        self.server.bind(("127.0.0.1", 0))
+        self.server.listen(0)
+        self.port = self.server.getsockname()[1]
+        self.waiting = []
+        for _ in range(4):
+            connection = socket.socket()
+            connection.setblocking(False)
+            connection.connect_ex(("127.0.0.1", self.port))
+            self.waiting.append(connection)
+        time.sleep(0.2)
+
+
+class Manager:
+    """Hears what the daemon tells systemd, and how long the watchdog waited."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "notify")
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.path)
+        self.socket.settimeout(0.2)
+        self.environment = {"NOTIFY_SOCKET": self.path, "WATCHDOG_USEC": "1000000"}
+
+    def longest_wait(self, condition, seconds):
+        """Between two signs of life, until the condition holds."""
+        longest, last, end = 0.0, time.monotonic(), time.monotonic() + seconds
+        while time.monotonic() < end and not condition():
+            with contextlib.suppress(socket.timeout):
+                if "WATCHDOG=1" in self.socket.recv(4096).decode():
+                    last = time.monotonic()
+            longest = max(longest, time.monotonic() - last)
+        return longest
+
+
+def still_broker(program):
+    """Brokers that do not answer, one that stands still and one that cannot even be reached: SIGHUP and SIGTERM are done at once, the
+    watchdog hears of us, and everything is saved."""
+    for reachable in (True, False):
+        with place() as (folder, started):
+            manager = Manager(folder)
+            broker = Broker(folder) if reachable else BlackHole()
+            port = free_port()
+            text = LINES.format(name="lines", port=port)
+            daemon = Daemon(program, folder, text + STREAM, broker)
+            started.extend([broker, daemon] if reachable else [daemon])
+            daemon.start(manager.environment)
+            wait_until(lambda: daemon.stream("lines"), 20, "it answers")
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(b"0.5,1.5\n" * 100)
+            wait_until(lambda: folded(daemon, "lines") == 100, 20, "rows")
+            if reachable:
+                daemon.wait_ready()
+                broker.process.send_signal(signal.SIGSTOP)
+            try:
+                daemon.write_config(text + STREAM + "refit_rows = 100000\n")
+                daemon.process.send_signal(signal.SIGHUP)
+                waited = manager.longest_wait(lambda: "the new configuration is in force" in daemon.log(), 15)
+                check("the new configuration is in force" in daemon.log() and waited < 5, f"the watchdog waited {waited:.1f} s")
+                began = time.monotonic()
+                check(daemon.terminate(20) == 0, "exit 0")
+                check(time.monotonic() - began < 6, f"SIGTERM took {time.monotonic() - began:.1f} s")
+                names = os.listdir(os.path.join(folder, "state", "lines"))
+                check(any(name.startswith("snapshot") for name in names), "a snapshot")
+            finally:
+                if reachable:
+                    broker.process.send_signal(signal.SIGCONT)
 
 
 def large_messages(program):
@@ -330,7 +366,7 @@ def asked_too_much(program):
                 check(result.returncode == 78 and "state" in result.stderr, f"{result.returncode} {result.stderr}")
 
 
-TESTS = (many_streams, standing_broker, large_messages, one_fails, full_disk, longest_journal, dead_peers, calm_reload,
+TESTS = (many_streams, still_broker, large_messages, one_fails, full_disk, longest_journal, dead_peers, calm_reload,
          renewed_certificate, asked_too_much)
 
 

@@ -178,6 +178,14 @@ def keeps_secrets(program):
         daemon.start().wait_ready()
         check("hunter2" not in daemon.log(), "no secret in the log")
         check("hunter2" not in open(f"/proc/{daemon.process.pid}/cmdline").read(), "no secret in the arguments")
+        check(daemon.terminate() == 0, "exit 0")
+        credentials = os.path.join(folder, "credentials")  # as the service manager hands them over
+        os.mkdir(credentials)
+        os.rename(secret, os.path.join(credentials, "mqtt"))
+        os.chmod(os.path.join(credentials, "mqtt"), 0o440)
+        daemon.mqtt = 'username = "mixstream"\npassword_file = "credential:mqtt"'
+        daemon.write_config(STREAM)
+        daemon.start({"CREDENTIALS_DIRECTORY": credentials}).wait_ready()
         plain = run(program, "--config", daemon.config, "--check-config")
         check("hunter2" not in plain.stdout + plain.stderr, "no secret in --check-config")
 

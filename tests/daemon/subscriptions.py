@@ -1,6 +1,7 @@
 """What the broker has from us is what the configuration says: changed filters, retained copies, shared and refused
 subscriptions, strangers' topics, a second client with our name, a silent broker.  subscriptions.py MIXSTREAMD [TEST...]"""
 
+import glob
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import time
 
 from daemon import STREAM, Broker, Daemon, check, place, wait_until
 
-DYNAMIC_SECURITY = "/usr/lib/x86_64-linux-gnu/mosquitto_dynamic_security.so"
+DYNAMIC_SECURITY = next(iter(glob.glob("/usr/lib/*/mosquitto_dynamic_security.so")), "")
 
 
 def publish(broker, count, topic="plant/pump", *more):
@@ -180,6 +181,13 @@ def taken(program):
             words = wait_until(lambda: alarm(daemons[0], "session_taken") or alarm(daemons[1], "session_taken"), 60,
                                f"an alarm with version {version}")
             check("client_id" in words, words)
+            publish(broker, 50)  # each row goes to one of the two, and to no other
+
+            def rows():
+                return sum(folded(daemon) for daemon in daemons)
+            wait_until(lambda: rows() >= 50, 70, f"50 rows, have {rows()}")
+            time.sleep(0.7)
+            check(rows() == 50, f"{rows()} rows instead of 50")
 
 
 def silent(program):

@@ -6,10 +6,13 @@
 #include <span>
 
 #include "mixstream/moments/state_file.hpp"
+#include "store/files.hpp"
 #include "stored_stream.hpp"
 
 namespace mixstream {
 namespace {
+
+constexpr int most_tries = 10;
 
 Verdict copy_file(const std::string& from, const std::string& to, std::size_t most = ~std::size_t{0}) {
   const Outcome<Bytes> bytes = read_file(from);
@@ -34,11 +37,14 @@ Verdict copy_stream(const Recovery& recovery, const std::string& folder, const s
   return write_file(target + "/lock", std::as_bytes(std::span(note)));
 }
 
-}  // namespace
+void empty(const std::string& folder) {
+  const Outcome<std::vector<std::string>> names = names_in(folder);
+  if (!names) return;
+  for (const std::string& name : names.value()) static_cast<void>(remove_file(folder + "/" + name));
+}
 
-Verdict back_up(const StreamConfig& config, const std::string& folder, const std::string& target) {
-  if (::mkdir(target.c_str(), 0700) != 0)
-    return Refusal{Reason::input_output, "cannot make the folder '" + target + "': " + std::strerror(errno)};
+/// Copies what lies there now, and reads the copy again.
+Verdict back_up_once(const StreamConfig& config, const std::string& folder, const std::string& target) {
   const Outcome<StoredStream> stored = read_stored(config, folder);
   if (!stored) return stored.refusal();
   if (Verdict copied = copy_stream(stored.value().recovery, folder, target); !copied) return copied;
@@ -47,6 +53,18 @@ Verdict back_up(const StreamConfig& config, const std::string& folder, const std
   if (again.value().fold.state().counts() == stored.value().fold.state().counts()) return std::monostate{};
   return Refusal{Reason::bad_snapshot,
                  "the copy in '" + target + "' holds other rows than the stream: try again"};
+}
+
+}  // namespace
+
+Verdict back_up(const StreamConfig& config, const std::string& folder, const std::string& target) {
+  if (::mkdir(target.c_str(), 0700) != 0)
+    return Refusal{Reason::input_output, "cannot make the folder '" + target + "': " + std::strerror(errno)};
+  for (int attempt = 1;; ++attempt) {
+    Verdict verdict = back_up_once(config, folder, target);
+    if (verdict || attempt == most_tries) return verdict;
+    empty(target);  // the daemon deleted a file between our look and our copy
+  }
 }
 
 }  // namespace mixstream

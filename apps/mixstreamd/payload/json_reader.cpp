@@ -1,6 +1,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -30,8 +31,9 @@ class JsonReader final : public PayloadReader {
     }
     const std::string_view text = bytes_.hold(payload);
     dom::element root;
-    if (parser_.parse(text.data(), text.size(), false).get(root) != simdjson::SUCCESS)
-      return rows.refuse_row(PayloadFault::bad_json, text);
+    const simdjson::error_code error = parser_.parse(text.data(), text.size(), false).get(root);
+    if (error == simdjson::MEMALLOC) throw std::bad_alloc();  // that is no fault of the message
+    if (error != simdjson::SUCCESS) return rows.refuse_row(PayloadFault::bad_json, text);
     if (dom::array list; root.get(list) == simdjson::SUCCESS) return read_list(list, rows);
     dom::object object;
     if (root.get(object) != simdjson::SUCCESS) return rows.refuse_row(PayloadFault::bad_json, text);

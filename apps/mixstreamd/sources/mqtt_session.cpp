@@ -420,6 +420,10 @@ bool MqttClient::Session::publish(const std::string& topic, const std::string& p
 
 void MqttClient::Session::end(bool forget) {
   if (forget) forgetting_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ending_) asked_to_end_ = Clock::now();
+  }
   ending_ = true;
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(wake_.number(), &one, sizeof one);
@@ -427,7 +431,7 @@ void MqttClient::Session::end(bool forget) {
 
 bool MqttClient::Session::wait_for_end(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
-  return ended_changed_.wait_for(lock, patience, [this] { return ended_; });
+  return ended_changed_.wait_until(lock, asked_to_end_ + patience, [this] { return ended_; });
 }
 
 }  // namespace mixstream

@@ -38,7 +38,7 @@ class MqttClient::Session {
   std::vector<SourceEvent> take_events();
   bool publish(const std::string& topic, const std::string& payload, bool retain);
   void end(bool forget);
-  /// False: its thread hangs in the system, or in a take.
+  /// So long after end(). False: its thread hangs in the system, or in a take.
   bool wait_for_end(std::chrono::milliseconds patience);
 
  private:
@@ -100,6 +100,7 @@ class MqttClient::Session {
   mutable std::mutex mutex_;
   std::condition_variable ended_changed_;
   bool ended_ = false;
+  Clock::time_point asked_to_end_{};
   bool ready_ = false;  // connected, and every subscription is granted
   bool online_ = false;
   std::string words_ = "not connected yet";

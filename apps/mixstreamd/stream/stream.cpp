@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "../log.hpp"
+#include "mixstream/moments/sections.hpp"
 #include "mixstream/moments/state_file.hpp"
+#include "store/files.hpp"
 
 namespace mixstream {
 namespace {
@@ -73,6 +75,7 @@ Verdict Stream::replay() {
   });
   if (!verdict) return verdict;
   record_count_ = records;
+  read_quarantine();
   note_rows(std::nullopt);
   refit_wanted_ = figures_.row > 0;
   const auto now = Clock::now().time_since_epoch().count();
@@ -92,10 +95,24 @@ Verdict Stream::replay_one(const Record& record) {
   return verdict;
 }
 
+/// A message that ended the daemon was never acknowledged: it comes again.
+void Stream::read_quarantine() {
+  const Outcome<std::vector<std::string>> names = names_in(folder_);
+  if (!names) return;
+  for (const std::string& name : names.value()) {
+    if (!name.starts_with("quarantine-")) continue;
+    if (const Outcome<Bytes> bytes = read_file(folder_ + "/" + name))
+      quarantined_.insert(checksum(bytes.value()));
+  }
+}
+
 /// Its bytes stay for whoever wants to know why; it counts as one refused row.
 Verdict Stream::quarantine(const Record& record) {
   const std::string path = fmt::format("{}/quarantine-{:020}", folder_, record.number);
-  if (Verdict written = write_file(path, record.payload); !written) return written;
+  const std::optional<FedMessage> fed = fed_message_in(record);
+  const std::optional<Message> message = fed ? fed->message : message_in(record);
+  const std::span<const std::byte> bytes = message ? message->payload : record.payload;
+  if (Verdict written = write_file(path, bytes); !written) return written;
   const std::string words = fmt::format(
       "record {} ended the daemon {} times while it was read and is put aside: its bytes are in {}; send "
       "them to the "
@@ -133,6 +150,8 @@ bool Stream::append_arrival(const Arrival& arrival, double now, std::unique_lock
   if (!config_.replay.empty()) place = replay_source(arrival.origin, arrival.offset);
   const std::string_view source = place.empty() ? arrival.origin : std::string_view(place);
   if (arrival.too_long) return append(Rejection{source, "line_too_long"}, rows);
+  if (!quarantined_.empty() && quarantined_.contains(checksum(bytes_of(arrival.payload))))
+    return append(Rejection{source, "quarantined"}, rows);
   return append(Message{source, bytes_of(arrival.payload), now}, rows);
 }
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -120,6 +121,7 @@ class Stream {
   Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold, const std::string& folder);
   Verdict replay_one(const Record& record);
   Verdict quarantine(const Record& record);
+  void read_quarantine();
   std::vector<Section> memory() const;
   Verdict restore_memory(std::span<const Section> sections);
   Verdict replay();
@@ -158,6 +160,7 @@ class Stream {
   std::unique_ptr<Store> store_;   // null: closed
   Fold fold_;
   FoldMarker marker_;
+  std::set<std::uint64_t> quarantined_;      // checksums of messages that were put aside
   Bytes feedback_;                           // of the newest fit, waiting for the next message; empty: none
   std::atomic<bool> feedback_waits_{false};  // the same, for who does not hold the lock
   Clock::time_point feedback_since_{};

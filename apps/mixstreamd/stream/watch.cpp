@@ -142,7 +142,11 @@ void Stream::watch_disk() {
   if (trouble.empty())
     alarms_.over("disk");
   else
-    alarms_.holds("disk", figures_.row, trouble);
+    alarms_.holds(
+        "disk", figures_.row,
+        trouble +
+            "; rows that cannot be stored wait at their source: make room on the disk, or look at its "
+            "mount and its health");
 }
 
 std::vector<Alarm> Stream::take_events() {
