@@ -153,7 +153,7 @@ bool Part::open_segment() {
   }
   session_->begin_part(source_, segment.position);
   Outcome<std::unique_ptr<RowReader>> reader =
-      std::move(opened.value()).select({session_->plan().numbers(), "", false});
+      std::move(opened.value()).select(session_->plan().selection());
   if (!reader) {
     fail(reader.refusal().text);
     return false;

@@ -247,6 +247,23 @@ Outcome<InputSettings> InputOptions::settings() const {
   return settings;
 }
 
+std::string InputOptions::as_words() const {
+  std::string words;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words += fmt::format(" {} '{}'", option, value);
+  };
+  if (format != "auto") words += " --format " + format;
+  add("--delimiter", delimiter);
+  if (header_line > 0) words += fmt::format(" --header-line {}", header_line);
+  if (no_header) words += " --no-header";
+  add("--comment", comment);
+  add("--decimal", decimal);
+  add("--thousands", thousands);
+  add("--na-values", missing_words);
+  if (width > 0) words += fmt::format(" --width {}", width);
+  return words;
+}
+
 Outcome<NumberRules> InputOptions::number_rules() const {
   NumberRules rules;
   if (!decimal.empty() && decimal != "." && decimal != ",") return refuse("--decimal takes . or ,");

@@ -73,6 +73,7 @@ struct InputOptions {
 
   void add_to(CLI::App& command);
   Outcome<InputSettings> settings() const;
+  std::string as_words() const;  ///< the options given, as they are written, a blank before each
 
  private:
   Outcome<NumberRules> number_rules() const;

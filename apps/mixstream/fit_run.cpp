@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "column_choice.hpp"
 #include "input/columns.hpp"
 #include "input/read_ahead.hpp"
 #include "mixstream/moments/state_file.hpp"
@@ -115,7 +116,8 @@ bool FitRun::go_on_from(Estimator estimator, const std::string& path) {
   }
   Outcome<FeatureMap> map = FeatureMap::parse(state.feature_map);
   if (!map) return fail(exit_data, fmt::format("'{}': {}", path, map.refusal().text));
-  const Outcome<FeatureMap> asked = command_.features.empty() ? map : FeatureMap::parse(command_.features);
+  const Outcome<FeatureMap> asked =
+      command_.features.empty() ? map : FeatureMap::parse(command_.features, map.value().columns());
   if (!asked) return fail(exit_usage, asked.refusal().text);
   const bool same_response = command_.response.empty() || command_.response == state.response;
   if (asked.value().text() != map.value().text() || !same_response) {
@@ -163,7 +165,7 @@ void FitRun::read_file(std::size_t number) {
     complain(
         "the first line is all numbers, and was taken for the columns' names: if it is a row, say "
         "--no-header");
-  if (!session_ && !begin(opened.value().columns())) return;
+  if (!session_ && !begin(opened.value())) return;
   session_->begin_input();
   Outcome<std::unique_ptr<RowReader>> reader = select(std::move(opened).value());
   if (!reader) {
@@ -181,7 +183,7 @@ void FitRun::read_file(std::size_t number) {
 }
 
 Outcome<std::unique_ptr<RowReader>> FitRun::select(Input input) const {
-  return std::move(input).select({plan_.numbers(), plan_.text(), false});
+  return std::move(input).select(plan_.selection());
 }
 
 bool FitRun::can_be_split() {
@@ -198,28 +200,34 @@ bool FitRun::can_be_split() {
 }
 
 /// Settles what the columns are, and makes the estimator.
-bool FitRun::begin(const std::vector<std::string>& columns) {
-  const std::string response =
-      command_.response.empty() && !columns.empty() ? columns.back() : command_.response;
-  std::vector<std::string> others;
-  for (const std::string& column : columns) {
-    const auto is = [&](const std::string& name) { return column == name; };
-    const bool taken =
-        is(response) || is(command_.weight) || is(command_.time) || is(command_.group) || is(command_.sensor);
-    if (!taken) others.push_back(column);
+bool FitRun::begin(Input& input) {
+  Outcome<ColumnChoice> chosen = choose_columns(input, wanted_columns(), input_.numbers);
+  if (!chosen) {
+    const bool words = chosen.refusal().reason != Reason::input_output;
+    return fail(words ? exit_usage : exit_data, fmt::format("{}: {}", shown(path_), chosen.refusal().text));
   }
-  Outcome<FeatureMap> map =
-      command_.features.empty() ? FeatureMap::plain(others) : FeatureMap::parse(command_.features, columns);
-  if (!map) return fail(exit_usage, map.refusal().text);
-  settings_.state.layout = {static_cast<int>(map.value().feature_count()), map.value().constant_feature()};
-  settings_.state.feature_map = map.value().text();
-  settings_.state.response = response;
-  if (const Verdict gate = command_.solve.resolve_gate(map.value().names(), settings_.solve); !gate)
+  if (!command_.output.quiet) {
+    for (const std::string& note : chosen.value().notes) complain(shown(path_) + ": " + note);
+  }
+  const FeatureMap& map = chosen.value().map;
+  settings_.state.layout = {static_cast<int>(map.feature_count()), map.constant_feature()};
+  settings_.state.feature_map = map.text();
+  settings_.state.response = chosen.value().response;
+  if (!map.lags().empty() && command_.threads > 1)
+    return fail(exit_usage,
+                "lag(...) looks back at rows that another thread may have read: leave out --threads");
+  if (const Verdict gate = command_.solve.resolve_gate(map.names(), settings_.solve); !gate)
     return fail(exit_usage, gate.refusal().text);
   if (const Outcome<Estimator> sound = Estimator::create(settings_); !sound)
     return fail(exit_usage, sound.refusal().text);
-  start_session(FeatureMap::parse(map.value().text()).value(), response);  // over the columns in use
+  start_session(map, chosen.value().response);
   return true;
+}
+
+WantedColumns FitRun::wanted_columns() const {
+  return {command_.response,
+          command_.features,
+          {command_.weight, command_.time, command_.group, command_.sensor}};
 }
 
 void FitRun::start_session(FeatureMap map, const std::string& response) {

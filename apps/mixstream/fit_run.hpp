@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "column_choice.hpp"
 #include "exit_codes.hpp"
 #include "fit_command.hpp"
 #include "refusals.hpp"
@@ -78,7 +79,8 @@ class FitRun : public RefusalListener {
   bool load(EstimatorSettings& base);
   bool check_files();
   bool can_be_split();
-  bool begin(const std::vector<std::string>& columns);
+  bool begin(Input& input);
+  WantedColumns wanted_columns() const;
   void start_session(FeatureMap map, const std::string& response);
   void read_rows(RowReader& reader);
   void absorb(const Batch& batch);

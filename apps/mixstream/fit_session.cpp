@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -27,10 +28,26 @@ std::uint64_t source_of(std::span<const double> first_row) {
 
 std::vector<std::string> RowPlan::numbers() const {
   std::vector<std::string> names = map.columns();
-  names.push_back(response);
-  if (!weight.empty()) names.push_back(weight);
-  if (!time.empty()) names.push_back(time);
+  for (const std::string* name : {&response, &weight, &time}) {
+    if (!name->empty() && std::ranges::find(names, *name) == names.end()) names.push_back(*name);
+  }
   return names;
+}
+
+std::size_t RowPlan::place_of(const std::string& name) const {
+  const std::vector<std::string> names = numbers();
+  return static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+}
+
+Selection RowPlan::selection() const {
+  Selection selection{numbers(), text(), false};
+  selection.time = time;
+  selection.coded = map.text_columns();
+  selection.code = [](const void* context, std::size_t number, std::string_view text) noexcept {
+    return static_cast<const FeatureMap*>(context)->code_of(number, text);
+  };
+  selection.code_context = &map;
+  return selection;
 }
 
 FitSession::FitSession(RowPlan plan, EstimatorSettings settings, std::size_t most_groups)
@@ -38,7 +55,11 @@ FitSession::FitSession(RowPlan plan, EstimatorSettings settings, std::size_t mos
       settings_(std::move(settings)),
       most_groups_(most_groups),
       features_(plan_.map.feature_count()),
-      columns_are_features_(plan_.map.names() == plan_.map.columns()) {
+      response_at_(plan_.place_of(plan_.response)),
+      weight_at_(plan_.place_of(plan_.weight)),
+      time_at_(plan_.place_of(plan_.time)),
+      columns_are_features_(plan_.map.is_products() && plan_.map.names() == plan_.map.columns()),
+      inputs_(plan_.map.input_count()) {
   if (plan_.group.empty()) estimators_.emplace("", make_estimator());
 }
 
@@ -55,6 +76,7 @@ void FitSession::resume(Estimator estimator) {
 
 void FitSession::begin_input() {
   rows_of_input_ = 0;
+  for (auto& [group, memory] : memories_) memory.clear();
 }
 
 void FitSession::end_inputs_at(std::uint64_t position) {
@@ -91,11 +113,11 @@ bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
   for (const RefusedRow& row : batch.refused) {
     if (!absorb_until(std::min(row.rows_before, batch.rows))) return false;
     rows_of_input_ = row.place.row;
+    if (!plan_.map.lags().empty()) memory_of(row.text).gap();
     if (grouped)
       ++refused_[name_of(row.fault)];
     else
-      estimator().count_refused(name_of(row.fault),
-                                plan_.sensor.empty() ? std::optional<std::uint64_t>(0) : std::nullopt);
+      estimator().count_refused(name_of(row.fault), sensor_of(row.text));
     if (!listener.refused(row)) return false;
   }
   return absorb_until(batch.rows);
@@ -159,17 +181,59 @@ bool FitSession::absorb_grouped_rows(const Batch& batch, std::size_t from, std::
 bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_t i,
                             SessionListener& listener) {
   const std::span<const double> values = batch.values(i);
-  std::size_t at = plan_.map.columns().size();
-  if (!columns_are_features_) plan_.map.evaluate(values, features_);
-  Row row{columns_are_features_ ? values.first(at) : features_, values[at]};
-  ++at;
-  if (!plan_.weight.empty()) row.weight = values[at++];
-  if (!plan_.time.empty()) row.time = values[at];
-  if (!plan_.sensor.empty()) row.sensor = sensor_number(batch.texts[i]);
+  const std::size_t columns = plan_.map.columns().size();
   rows_of_input_ = batch.places[i].row;
+  if (!plan_.map.is_products()) {
+    if (!find_features(estimator, batch, i, listener)) return goes_on_;
+  } else if (!columns_are_features_) {
+    plan_.map.evaluate(values, features_);
+  }
+  Row row{columns_are_features_ ? values.first(columns) : features_, values[response_at_]};
+  if (!plan_.weight.empty()) row.weight = values[weight_at_];
+  if (!plan_.time.empty()) row.time = in_seconds(values[time_at_]);
+  if (!plan_.sensor.empty()) row.sensor = sensor_number(batch.texts[i]);
   estimator.state().begin_source(estimator.state().source(), position_ + rows_of_input_ - 1);
   const RowVerdict verdict = estimator.absorb(row);
   return verdict == RowVerdict::accepted || listener.refused(verdict, batch.places[i]);
+}
+
+/// The features of a row by functions and lags. False: the row was refused, and goes_on_ says what the
+/// listener answered.
+bool FitSession::find_features(Estimator& estimator, const Batch& batch, std::size_t i,
+                               SessionListener& listener) {
+  const FeatureMap& map = plan_.map;
+  const std::span<const double> values = batch.values(i);
+  std::copy_n(values.begin(), map.columns().size(), inputs_.begin());
+  const std::string_view group = plan_.text().empty() ? std::string_view() : batch.texts[i];
+  const bool reaches = map.lags().empty() || memory_of(group).fill(inputs_);
+  const int fault = map.evaluate(inputs_, features_);
+  if (fault < 0) return true;
+  const std::string_view sensor = plan_.sensor.empty() ? std::string_view() : batch.texts[i];
+  estimator.count_refused(reaches ? "undefined_feature" : "no_earlier_row", sensor_of(sensor));
+  goes_on_ = listener.refused_feature(map.fault_words(fault, inputs_), batch.places[i], !reaches);
+  return false;
+}
+
+/// Whose chain goes on without a refused row: that of the only sensor, or of the named one if it is known.
+std::optional<std::uint64_t> FitSession::sensor_of(std::string_view name) const {
+  if (plan_.sensor.empty()) return 0;
+  return name.empty() ? std::nullopt : std::optional(sensor_number(name));
+}
+
+LagMemory& FitSession::memory_of(std::string_view group) {
+  const auto found = memories_.find(group);
+  return found != memories_.end() ? found->second : memories_.emplace(group, plan_.map).first->second;
+}
+
+/// Times since 1970 in milli-, micro- or nanoseconds are told by their size, that of the first row: no clock
+/// in seconds reaches so far.
+double FitSession::in_seconds(double time) noexcept {
+  constexpr double year_5138 = 1e11;
+  if (time_unit_ == 0.0) {
+    time_unit_ = 1.0;
+    for (double size = std::abs(time); size >= year_5138; size /= 1e3) time_unit_ *= 1e-3;
+  }
+  return time * time_unit_;
 }
 
 /// The polish needs some fits that nobody asked to see.

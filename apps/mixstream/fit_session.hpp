@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,7 @@
 namespace mixstream {
 
 /// Which columns of a batch are what. Selected are the map's columns, the response, and weight and time if
-/// given.
+/// given, each once.
 struct RowPlan {
   FeatureMap map;
   std::string response;
@@ -28,6 +29,9 @@ struct RowPlan {
   const std::string& text() const noexcept { return group.empty() ? sensor : group; }
 
   std::vector<std::string> numbers() const;
+  std::size_t place_of(const std::string& name) const;  ///< among the numbers
+  /// What to read of a row. It refers to the plan, which must outlive the reader.
+  Selection selection() const;
 };
 
 /// Hears what happens while rows are absorbed, in the order of the rows. An answer of false ends it there.
@@ -37,6 +41,8 @@ class SessionListener {
   virtual bool fitted(const Report& report) = 0;                        ///< a fit that fell due by row count
   virtual bool refused(const RefusedRow& row) = 0;                      ///< before it became numbers
   virtual bool refused(RowVerdict verdict, const RowPlace& place) = 0;  ///< its numbers cannot be used
+  /// A feature has no value: the log of a negative number; expected: a lag that reaches before the first row.
+  virtual bool refused_feature(std::string words, const RowPlace& place, bool expected) = 0;
   virtual bool refused_group(std::string_view group, const RowPlace& place) = 0;  ///< one group too many
 };
 
@@ -95,6 +101,10 @@ class FitSession {
   bool absorb_rows(const Batch& batch, std::size_t from, std::size_t to, SessionListener& listener);
   bool absorb_grouped_rows(const Batch& batch, std::size_t from, std::size_t to, SessionListener& listener);
   bool absorb_row(Estimator& estimator, const Batch& batch, std::size_t i, SessionListener& listener);
+  bool find_features(Estimator& estimator, const Batch& batch, std::size_t i, SessionListener& listener);
+  double in_seconds(double time) noexcept;
+  std::optional<std::uint64_t> sensor_of(std::string_view name) const;
+  LagMemory& memory_of(std::string_view group);
   bool scheduled_fit(Estimator& estimator, std::string_view group, SessionListener& listener);
   void describe(Report& report, std::string_view group) const;
   std::uint64_t rows_until_look(const Estimator& estimator) const;
@@ -111,8 +121,15 @@ class FitSession {
   bool keeps_history_ = false;
   std::uint64_t last_look_ = 0;  // row count of the last fit made for the history alone
   std::vector<double> features_;
+  std::size_t response_at_;  // in a row of numbers; likewise below
+  std::size_t weight_at_;
+  std::size_t time_at_;
   bool columns_are_features_;  // each as it is: nothing to evaluate
-  std::uint64_t rows_ = 0;     // of all groups
+  bool goes_on_ = true;
+  double time_unit_ = 0.0;                                  // seconds; 0: not known yet
+  std::vector<double> inputs_;                              // of the map, where it has lags
+  std::map<std::string, LagMemory, std::less<>> memories_;  // by group
+  std::uint64_t rows_ = 0;                                  // of all groups
   double solve_seconds_ = 0.0;
 };
 

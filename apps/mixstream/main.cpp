@@ -11,6 +11,7 @@
 #include "compare_command.hpp"
 #include "exit_codes.hpp"
 #include "fit_command.hpp"
+#include "look_command.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "output.hpp"
 #include "predict_command.hpp"
@@ -65,9 +66,11 @@ int main(int count, char** words) {
   app.require_subcommand(1);
   app.footer(
       "Start here:\n"
+      "  mixstream look FILE\n"
       "  mixstream simulate -k 2 -x 1,t -n 100000 | mixstream fit -k 2 -y y -x 1,t\n"
       "  mixstream fit --help");
   int status = exit_fitted;
+  LookCommand look;
   FitCommand fit;
   SimulateCommand simulate;
   PredictCommand predict;
@@ -80,6 +83,7 @@ int main(int count, char** words) {
     command.add_to(*sub);
     sub->callback([&status, &command] { status = command.run(); });
   };
+  add("look", "What a file holds, and the call that fits it", look);
   add("fit", "Rows from stdin or files in, fits out", fit);
   add("simulate", "Rows with a known truth", simulate);
   add("predict", "Rows in; their components, probabilities and expected y out", predict);

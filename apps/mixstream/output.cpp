@@ -76,6 +76,11 @@ void complain(const std::string& text) {
   write_all(STDERR_FILENO, "mixstream: " + text + "\n");
 }
 
+void say_that_it_waits() {
+  if (::isatty(STDIN_FILENO) == 1)
+    complain("waiting for rows on the keyboard: give a file, or type rows and end with Ctrl-D");
+}
+
 int fail_with(int code, const std::string& text) {
   complain(text);
   return code;

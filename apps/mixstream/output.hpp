@@ -48,6 +48,9 @@ class Progress {
 /// A message on stderr: "mixstream: ...".
 void complain(const std::string& text);
 
+/// On a terminal without input: that rows are waited for, and how to end.
+void say_that_it_waits();
+
 /// A message on stderr, and the code to end with.
 int fail_with(int code, const std::string& text);
 

@@ -43,7 +43,7 @@ class Part final : public RefusalListener {
   void run(Totals& totals) {
     Outcome<Input> opened = open_input(plan_.path, input_);
     if (!opened) return fail(opened.refusal());
-    auto reader = std::move(opened.value()).select({plan_.rows.numbers(), "", false});
+    auto reader = std::move(opened.value()).select(plan_.rows.selection());
     if (!reader) return fail(reader.refusal());
     std::uint64_t bytes = 0;
     while (end_requested() == 0) {

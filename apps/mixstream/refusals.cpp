@@ -157,6 +157,11 @@ bool RefusalListener::refused(RowVerdict verdict, const RowPlace& place) {
   return judge({place, words_of(verdict), policy_.strict, false, name_of(verdict)});
 }
 
+bool RefusalListener::refused_feature(std::string words, const RowPlace& place, bool expected) {
+  const bool fatal = policy_.strict && !expected;
+  return judge({place, std::move(words), fatal, expected, expected ? "no_earlier_row" : "undefined_feature"});
+}
+
 bool RefusalListener::refused_group(std::string_view group, const RowPlace& place) {
   return judge({place, fmt::format("group \"{}\" is one too many", group), policy_.strict, false,
                 "too_many_groups", "say --max-groups with a larger number"});

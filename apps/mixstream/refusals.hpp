@@ -56,6 +56,7 @@ class RefusalListener : public SessionListener {
   bool refused(const RefusedRow& row) final;
   bool refused(RowVerdict verdict, const RowPlace& place) final;
   bool refused_group(std::string_view group, const RowPlace& place) final;
+  bool refused_feature(std::string words, const RowPlace& place, bool expected) final;
 
  protected:
   virtual void tell(const RefusedWords& refused) = 0;

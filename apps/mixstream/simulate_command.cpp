@@ -228,6 +228,8 @@ Outcome<SimulationSettings> SimulateCommand::settings() const {
   Outcome<FeatureMap> map = FeatureMap::parse(features);
   if (!map) return map.refusal();
   const std::vector<std::string>& columns = map.value().columns();
+  if (!map.value().is_products())
+    return refuse("simulate takes products of powers of columns, such as 1,t,t^4");
   if (columns.empty()) return refuse("-x needs at least one column, such as 1,t");
   if (std::ranges::find(columns, "y") != columns.end())
     return refuse("y is the name of the response: call the column in -x something else");

@@ -62,6 +62,7 @@ Outcome<std::unique_ptr<Daemon>> Daemon::start(Config config) {
 /// The configuration's streams; those of `kept` are not opened but taken as they are.
 Verdict Daemon::open_streams(const Config& config, Streams kept) {
   if (Verdict made = make_folder(config.state_folder); !made) return made;
+  if (Verdict owned = check_owner(config.state_folder); !owned) return owned;
   Streams opened;
   for (const StreamConfig& wanted : config.streams) {
     const auto same = std::ranges::find_if(
@@ -168,7 +169,10 @@ Verdict Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
   }
   const Outcome<SocketAddress> address = parse_address(config.socket);
   if (!address) return address.refusal();
-  return keep(listen_for_lines({.address = address.value(), .cutting = cutting}, std::move(take)));
+  return keep(listen_for_lines({.address = address.value(),
+                                .cutting = cutting,
+                                .idle = std::chrono::seconds(static_cast<std::int64_t>(config.socket_idle))},
+                               std::move(take)));
 }
 
 /// All at once: many brokers that do not answer hold us up no longer than one.
@@ -199,6 +203,7 @@ void Daemon::keep_due(Ticker& ticker) {
   for (const std::shared_ptr<Stream>& stream : all()) {
     ticker.come_around();
     stream->keep_feedback(1s);
+    stream->keep_resets();
     if (!stream->snapshot_is_due()) continue;
     if (const Verdict verdict = stream->snapshot(); !verdict)
       log(LogLevel::error, verdict.refusal().text, stream->config().name);
@@ -357,6 +362,15 @@ Verdict Daemon::request_refit(const std::string& name) {
   return Refusal{Reason::bad_settings, fmt::format("there is no stream '{}'", name)};
 }
 
+Verdict Daemon::request_reset(const std::string& name, const std::string& sensor) {
+  for (const std::shared_ptr<Stream>& stream : all()) {
+    if (stream->config().name != name) continue;
+    stream->request_reset(sensor);
+    return std::monostate{};
+  }
+  return Refusal{Reason::bad_settings, fmt::format("there is no stream '{}'", name)};
+}
+
 Health Daemon::health() const {
   if (stuck_) return {false, "a thread has not come around for minutes: restart the daemon and report this"};
   for (const std::shared_ptr<const StreamView>& view : streams()) {
@@ -368,7 +382,7 @@ Health Daemon::health() const {
 Health Daemon::ready() const {
   if (!ready_) return {false, "states are being loaded, or saved for the end"};
   for (const std::shared_ptr<const StreamView>& view : streams()) {
-    if (!view->source_connected) return {false, fmt::format("{}: the source is not connected", view->name)};
+    if (!view->source_connected) return {false, fmt::format("{}: {}", view->name, view->source_words)};
   }
   return {};
 }

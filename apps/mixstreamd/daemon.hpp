@@ -49,6 +49,7 @@ class Daemon final : public DaemonView {
   std::vector<std::shared_ptr<const StreamView>> streams() const override;
   std::shared_ptr<const StreamView> find(const std::string& name) const override;
   Verdict request_refit(const std::string& name) override;
+  Verdict request_reset(const std::string& name, const std::string& sensor) override;
   Health health() const override;
   Health ready() const override;
 

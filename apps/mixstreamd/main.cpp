@@ -2,10 +2,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -17,7 +19,9 @@
 #include "daemon.hpp"
 #include "exit_codes.hpp"
 #include "log.hpp"
+#include "mixstream/moments/state_file.hpp"
 #include "notify.hpp"
+#include "operate/stored_stream.hpp"
 
 using namespace mixstream;
 
@@ -25,6 +29,8 @@ namespace {
 
 struct Words {
   std::string config = "/etc/mixstream/mixstreamd.toml";
+  std::string stream;  // of verify, export and backup
+  std::string target;
   bool check_config = false;
   bool exit_when_done = false;
 };
@@ -48,6 +54,14 @@ void watch_signals() {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) ::sigaction(number, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a refusal like a full disk
+}
+
+/// Streams hold two descriptors each, their sessions three: as many as we may.
+void raise_descriptors() {
+  ::rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// The next signal, or 0 after a while without one.
@@ -112,6 +126,44 @@ int run(Daemon& daemon, const Words& words) {
   }
 }
 
+/// What the word says of a stream that lies on the disk, whether a daemon keeps it or not.
+int operate(const Config& config, const std::string& word, const Words& words) {
+  const auto found = std::ranges::find(config.streams, words.stream, &StreamConfig::name);
+  if (found == config.streams.end())
+    return complain({Reason::bad_settings, fmt::format("{} has no stream '{}'", config.path, words.stream)});
+  const std::string folder = config.state_folder + "/" + found->name;
+  if (word == "backup") {
+    const Verdict verdict = back_up(*found, folder, words.target);
+    if (!verdict) return complain(verdict.refusal());
+    fmt::print("{}\n", words.target);
+    return 0;
+  }
+  const Outcome<StoredStream> stored = read_stored(*found, folder);
+  if (!stored) return complain(stored.refusal());
+  if (word == "export") {
+    const Verdict written = write_file(words.target, stored.value().fold.estimator().encode());
+    if (!written) return complain(written.refusal());
+  }
+  fmt::print("{}\n", to_json(stored.value(), found->name));
+  return 0;
+}
+
+/// The words that are no flags, and what they need.
+void add_commands(CLI::App& app, Words& words) {
+  const auto add = [&](const char* name, const char* help, const char* target) {
+    CLI::App* const command = app.add_subcommand(name, help);
+    command->add_option("STREAM", words.stream, "Name of the stream in the configuration")->required();
+    if (target != nullptr) command->add_option("TARGET", words.target, target)->required();
+    command->fallthrough();
+  };
+  add("verify", "Read a stream's files, say whether they are sound and what they hold, and end", nullptr);
+  add("export", "Write a stream's state as a file that mixstream reads (inspect, fit --resume, merge)",
+      "The file");
+  add("backup", "Copy a stream's files, of a running daemon too, so that a daemon can start from them",
+      "The folder, which must not exist");
+  app.require_subcommand(0, 1);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -123,6 +175,7 @@ int main(int count, char** arguments) {
                "Read the configuration, say what is wrong with it, and end");
   app.add_flag("--exit-when-done", words.exit_when_done,
                "End when every source has (stdin and replays do), with all rows solved and saved");
+  add_commands(app, words);
   app.footer("Signals: TERM ends, HUP reads the configuration again, USR1 solves now. See mixstreamd(8).");
   try {
     app.parse(count, arguments);
@@ -138,7 +191,10 @@ int main(int count, char** arguments) {
     return 0;
   }
   ::umask(077);  // rows and what they say are their owner's
+  if (!app.get_subcommands().empty())
+    return operate(config.value(), app.get_subcommands().front()->get_name(), words);
   watch_signals();
+  raise_descriptors();
   Outcome<std::unique_ptr<Daemon>> daemon = Daemon::start(std::move(config).value());
   if (!daemon) return complain(daemon.refusal());
   notify_manager("READY=1");

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "descriptor.hpp"
 
@@ -14,6 +16,14 @@ namespace mixstream {
 namespace {
 
 constexpr std::size_t longest_secret = 4096;
+
+constexpr std::string_view credential_prefix = "credential:";
+
+/// The manager gives credentials to the service's user by an access list, which shows as bits of the group.
+bool is_credential(const std::string& path) {
+  const char* const folder = std::getenv("CREDENTIALS_DIRECTORY");
+  return folder != nullptr && path.starts_with(std::string(folder) + "/");
+}
 
 Verdict check_open(const Descriptor& file, const std::string& path) {
   struct stat status {};
@@ -24,7 +34,8 @@ Verdict check_open(const Descriptor& file, const std::string& path) {
   if (!S_ISREG(status.st_mode))
     return Refusal{Reason::bad_settings,
                    fmt::format("{} is not a regular file: a secret must be in one", path)};
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+  const ::mode_t others = is_credential(path) ? S_IWGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+  if ((status.st_mode & others) != 0) {
     return Refusal{Reason::bad_settings,
                    fmt::format("{} can be read by others (mode {:04o}): run chmod 600 on it", path,
                                static_cast<unsigned>(status.st_mode & 07777))};
@@ -33,6 +44,13 @@ Verdict check_open(const Descriptor& file, const std::string& path) {
 }
 
 }  // namespace
+
+std::string secret_path(const std::string& text) {
+  if (!text.starts_with(credential_prefix)) return text;
+  const char* const folder = std::getenv("CREDENTIALS_DIRECTORY");
+  return fmt::format("{}/{}", folder == nullptr ? "/run/credentials/mixstreamd.service" : folder,
+                     text.substr(credential_prefix.size()));
+}
 
 Verdict check_secret_file(const std::string& path) {
   return check_open(Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path);

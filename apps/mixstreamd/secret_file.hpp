@@ -12,6 +12,10 @@ namespace mixstream {
 /// 4096 bytes, not a regular file, or open to group or others, and says what to do; never shows its content.
 Outcome<std::string> read_secret_file(const std::string& path);
 
+/// Where "credential:NAME" of a configuration lies, which the service manager hands over; other texts as they
+/// are.
+std::string secret_path(const std::string& text);
+
 /// The same check for a file that a library reads itself, such as a private key.
 Verdict check_secret_file(const std::string& path);
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "histogram.hpp"
 #include "mixstream/outcome.hpp"
 #include "mixstream/report/page.hpp"
 
@@ -38,14 +39,14 @@ struct Health {
 };
 
 /// Rows since the stream's state began (they survive a restart):
-/// in = folded + duplicate + refused + set aside.
+/// in = folded + duplicate + refused.
 struct RowCounts {
   std::uint64_t in = 0;
   std::uint64_t folded = 0;
   std::uint64_t duplicate = 0;
   std::vector<std::pair<std::string, std::uint64_t>> refused;  ///< by reason; reasons are a small fixed set
-  std::uint64_t set_aside = 0;                                 ///< kept out of the moments at the door
-  std::uint64_t gaps = 0;                                      ///< sequence numbers that never came
+  std::uint64_t gaps = 0;     ///< sequence numbers that were skipped; never falls
+  std::uint64_t missing = 0;  ///< of them, those that have not come since
 
   std::uint64_t refused_total() const noexcept {
     std::uint64_t total = 0;
@@ -80,9 +81,12 @@ struct StreamView {
   std::uint64_t refits = 0;          ///< since the start of the daemon
   std::uint64_t refits_failed = 0;   ///< of them, without laws
   double solve_seconds = 0.0;        ///< sum over the refits
-  std::uint64_t queue_rows = 0;      ///< taken from the source, not yet folded
+  std::size_t sensors = 0;           ///< that are told apart by their sequence numbers
   std::uint64_t journal_bytes = 0;   ///< of the segments that are kept, for the older generation too
   std::optional<WallTime> snapshot;  ///< when the newest one was written
+  Histogram append_time;             ///< write and sync of a record
+  Histogram message_time;            ///< from its coming to its acknowledgement
+  Histogram solve_time;
   bool source_connected = true;
   std::string source_words;              ///< how the source is
   std::uint64_t unmatched_messages = 0;  ///< of the broker's session, whose topics fit no stream
@@ -113,6 +117,10 @@ class DaemonView {
   /// Asks for a re-solve soon; returns without waiting for it. Refuses an unknown stream, or one without
   /// rows.
   virtual Verdict request_refit(const std::string& name) = 0;
+
+  /// Has a sensor's sequence numbers forgotten soon; returns without waiting for it. Refuses an unknown
+  /// stream.
+  virtual Verdict request_reset(const std::string& name, const std::string& sensor) = 0;
 
   virtual Health health() const = 0;  ///< /healthz: not ok when rows cannot be kept or a thread is stuck
   virtual Health ready() const = 0;   ///< /readyz: not ok before states are loaded and sources subscribed

@@ -312,7 +312,7 @@ class Solver {
     ModeFit fit = polish.fit();
     const ModeShape& shape = polish.shape();
     const bool scattered = fit.dispersion > largest_dispersion(fit);
-    if (fit.dispersion > 1.0) {
+    if (scattered) {
       for (double& value : fit.covariance.values) value *= fit.dispersion;
     }
     const ModeAnswer answer = answer_of(fit, shape, solution_.sample);

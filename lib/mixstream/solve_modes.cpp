@@ -112,6 +112,7 @@ void describe_chain(const ModeFit& fit, const ModeShape& shape, std::span<const 
   modes.transitions = modes.transition_errors = {k, k, std::vector<double>(k * k)};
   double total = 0.0;
   for (const double visits : fit.visits) total += visits;
+  modes.changes = fit.changes;
   for (std::size_t i = 0; i < k; ++i) {
     for (std::size_t j = 0; j < k; ++j) {
       const std::size_t from = order[i];
@@ -119,7 +120,6 @@ void describe_chain(const ModeFit& fit, const ModeShape& shape, std::span<const 
       modes.transitions(i, j) = fit.model.transitions(from, to);
       modes.transition_errors(i, j) =
           error_of(fit.covariance, transition_gradient(fit.model, shape, from, to));
-      if (i != j) modes.changes += std::max(fit.counts(from, to), 0.0);
     }
     const double leaves = std::max(1.0 - modes.transitions(i, i), 1e-12);
     modes.dwells.push_back(1.0 / leaves);
@@ -248,8 +248,7 @@ void describe_modes(const ModeFit& fit, const ModeShape& shape, std::span<const 
 }
 
 double largest_dispersion(const ModeFit& fit) noexcept {
-  const auto numbers = static_cast<double>(fit.batches * fit.parameters.size());
-  return 1.25 + 6.0 * std::sqrt(2.0 / std::max(numbers, 1.0));
+  return 1.25 + 4.0 * std::sqrt(2.0 / std::max(static_cast<double>(fit.batches), 1.0));
 }
 
 }  // namespace mixstream

@@ -65,7 +65,7 @@ class ApiPage(unittest.TestCase):
         documented = {name: re.findall(r"`(\w+)`", labels) for name, labels in re.findall(r"^\| `(\w+)` \| (.*?) ?\| ", PAGE, re.M)}
         real = dict.fromkeys(re.findall(r"^# TYPE (\S+)", self.metrics, re.M))
         for name in real:
-            sample = re.search(rf"^{name}(?:{{(.*?)}})? ", self.metrics, re.M)
+            sample = re.search(rf"^{name}(?:_bucket)?(?:{{(.*?)}})? ", self.metrics, re.M)
             real[name] = re.findall(r'(\w+)="', sample.group(1) or "") if sample else None
         self.assertEqual({name: labels for name, labels in real.items()}, documented)
 

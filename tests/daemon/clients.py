@@ -211,8 +211,10 @@ class Doors(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
 
-    def test_other_machines_need_a_token_or_a_certificate(self):
+    def test_other_machines_need_a_token_and_a_certificate(self):
+        token = secret(self.folder.name, "0123456789abcdef0123456789abcdef")
         self.assertIn("token_file", refused("--address", "0.0.0.0"))
+        self.assertIn("certificate_file", refused("--address", "0.0.0.0", "--token-file", token))
         self.assertIn("token_file", refused("--address", "::"))
         self.assertIn("not an IP address", refused("--address", "localhost"))
 
@@ -228,7 +230,7 @@ class Doors(unittest.TestCase):
 
     def test_the_token_opens(self):
         token = "0123456789abcdef0123456789abcdef"
-        with Fake(PROGRAM, "--rows-before", 0, "--address", "0.0.0.0", "--token-file", secret(self.folder.name, token + "\n")) as fake:
+        with Fake(PROGRAM, "--rows-before", 0, "--token-file", secret(self.folder.name, token + "\n")) as fake:
             for path in ("/metrics", "/api/v1/streams", "/healthz", "/nothing"):
                 status, headers, _ = fake.get(path)
                 self.assertEqual(401, status)
@@ -251,7 +253,8 @@ class Doors(unittest.TestCase):
         self.assertIn("chmod 600", refused(*files[:3], folder + "/open.pem"))
         self.assertIn("belong together", refused(*files[:2]))
         self.assertIn("PEM", refused("--certificate", folder + "/key.pem", *files[2:]))
-        with Fake(PROGRAM, "--rows-before", 12000, "--address", "0.0.0.0", *files) as fake:
+        self.assertIn("token_file", refused("--address", "0.0.0.0", *files))
+        with Fake(PROGRAM, "--rows-before", 12000, *files) as fake:
             self.assertTrue(fake.url.startswith("https://"))
             trust = ssl.create_default_context(cafile=folder + "/certificate.pem")
             self.assertEqual(0, fake.get("/metrics")[0])  # without TLS

@@ -1,12 +1,15 @@
 #include "daemon/disk.hpp"
 
 #include <fcntl.h>
+#include <mutex>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 namespace disk_shim {
+
+static std::recursive_mutex calls_mutex;  // they come from several threads
 
 Disk disk;
 
@@ -119,6 +122,7 @@ Disk::Folder* Disk::folder_of(const std::string& path, std::string& name) {
 }
 
 int Disk::open(const std::string& path, int flags) {
+  const std::lock_guard guard(calls_mutex);
   if (fails((flags & O_CREAT) != 0)) return -1;
   Open opened;
   if ((flags & O_DIRECTORY) != 0) {
@@ -145,6 +149,7 @@ int Disk::open(const std::string& path, int flags) {
 }
 
 int Disk::close(int descriptor) {
+  const std::lock_guard guard(calls_mutex);
   const bool complains = fails(false);
   const auto found = open_.find(descriptor);
   if (found == open_.end()) return errno = EBADF, -1;
@@ -154,6 +159,7 @@ int Disk::close(int descriptor) {
 }
 
 long Disk::read(int descriptor, void* bytes, std::size_t size, long offset) {
+  const std::lock_guard guard(calls_mutex);
   if (fails(false)) return -1;
   Open& open = open_.at(descriptor);
   const std::size_t at = offset < 0 ? open.offset : static_cast<std::size_t>(offset);
@@ -165,6 +171,7 @@ long Disk::read(int descriptor, void* bytes, std::size_t size, long offset) {
 }
 
 long Disk::write(int descriptor, const void* bytes, std::size_t size, long offset) {
+  const std::lock_guard guard(calls_mutex);
   if (fails(true)) return -1;
   if (fault.kind == Fault::short_write && is_at_fault() && size > 1) {
     fired_ = true;
@@ -182,6 +189,7 @@ long Disk::write(int descriptor, const void* bytes, std::size_t size, long offse
 }
 
 int Disk::sync(int descriptor) {
+  const std::lock_guard guard(calls_mutex);
   Open& open = open_.at(descriptor);
   if (fails(true)) {
     if (!crashed_ && open.file) open.file->unsynced.clear();  // seen, but never to be written
@@ -204,6 +212,7 @@ int Disk::sync(int descriptor) {
 }
 
 int Disk::rename(const std::string& from, const std::string& to) {
+  const std::lock_guard guard(calls_mutex);
   if (fails(true)) return -1;
   std::string old_name;
   std::string new_name;
@@ -215,6 +224,7 @@ int Disk::rename(const std::string& from, const std::string& to) {
 }
 
 int Disk::unlink(const std::string& path) {
+  const std::lock_guard guard(calls_mutex);
   if (fails(false)) return -1;
   std::string name;
   Folder* const folder = folder_of(path, name);
@@ -224,6 +234,7 @@ int Disk::unlink(const std::string& path) {
 }
 
 int Disk::make_folder(const std::string& path) {
+  const std::lock_guard guard(calls_mutex);
   if (fails(true)) return -1;
   if (folders_.contains(path)) return errno = EEXIST, -1;
   if (!folders_.contains(path.substr(0, path.rfind('/')))) return errno = ENOENT, -1;
@@ -232,12 +243,14 @@ int Disk::make_folder(const std::string& path) {
 }
 
 int Disk::size(int descriptor, std::size_t& size) {
+  const std::lock_guard guard(calls_mutex);
   if (fails(false)) return -1;
   size = open_.at(descriptor).file->seen.size();
   return 0;
 }
 
 int Disk::lock(int descriptor) {
+  const std::lock_guard guard(calls_mutex);
   if (fails(false)) return -1;
   Open& open = open_.at(descriptor);
   if (!locked_.insert(open.file.get()).second) return errno = EWOULDBLOCK, -1;
@@ -246,6 +259,7 @@ int Disk::lock(int descriptor) {
 }
 
 int Disk::list(const std::string& path, std::vector<std::string>& found) {
+  const std::lock_guard guard(calls_mutex);
   if (fails(false)) return -1;
   if (!folders_.contains(path)) return errno = ENOENT, -1;
   found = names(path);

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -71,6 +72,11 @@ def play_round(daemon, feeder, state, numbers, words):
     def has_stored(count):
         check(daemon.process.poll() is None, f"{words}: the daemon ended: {daemon.log()[-2000:]}")
         return stored(state) >= count
+    while numbers.random() < 0.3:  # killed while it starts, reads back, or makes its first snapshot
+        daemon.start()
+        time.sleep(numbers.random() * 0.06)
+        daemon.kill()
+        play_round.starts += 1
     daemon.start()
     wait_until(lambda: has_stored(before + LEAST_MESSAGES), 60, f"{words} takes messages in")
     time.sleep(numbers.random() ** 3 * 0.4)
@@ -81,6 +87,25 @@ def play_round(daemon, feeder, state, numbers, words):
     time.sleep(numbers.random() * 0.003)
     daemon.kill()
     return feeder.wanted - stored(state)
+
+
+play_round.starts = 0
+
+
+def compare_with_a_replay(same_state, daemon, folder):
+    """The last snapshot, which the live daemon wrote, against the journal read again from the one before: every byte of the state,
+    polish and labels included."""
+    copy = os.path.join(folder, "copy")
+    shutil.copytree(daemon.folder, copy)
+    state = os.path.join(copy, "state", "pump")
+    os.remove(max(os.path.join(state, name) for name in os.listdir(state) if name.startswith("snapshot-")))
+    config = os.path.join(copy, "mixstreamd.toml")
+    with open(daemon.config) as file:
+        text = file.read().replace(f'"{daemon.folder}/state"', f'"{copy}/state"')
+    with open(config, "w") as file:
+        file.write(text)
+    result = subprocess.run([same_state, daemon.config, config, "--exactly"], capture_output=True, text=True)
+    check(result.returncode == 0, f"the replayed state is another: {result.stdout + result.stderr}")
 
 
 def settle(daemon, rows):
@@ -100,7 +125,7 @@ def main():
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 30)
     print(f"seed {seed}", flush=True)
     numbers = random.Random(seed)
-    stream = STREAM + 'refit_interval = "0.2s"\nsnapshot_interval = "0.3s"\n'
+    stream = STREAM + 'refit_interval = "0.2s"\nsnapshot_interval = "0.1s"\n'
     with place() as (folder, started):
         broker = Broker(folder)
         started.append(broker)
@@ -142,9 +167,10 @@ def main():
         check(beaten_counts["folded"] == rows, f"{beaten_counts['folded']} folded of {rows} (seed {seed})")
         check(beaten_counts["gaps"] == 0, "a gap")
         check(result.returncode == 0, f"the states differ (seed {seed})")
+        compare_with_a_replay(same_state, daemon, folder)
         if rounds >= 100:
             check(beaten_counts["duplicate"] > 0, "no redelivery was ever seen: the test proves nothing")
-        print(f"{rounds} rounds, {rows} rows, {beaten_counts['duplicate']} redelivered rows not folded again; "
+        print(f"{rounds} rounds and {play_round.starts} kills at the start, {rows} rows, {beaten_counts['duplicate']} redelivered rows not folded again; "
               f"{sum(unstored) / rounds:.1f} messages on their way at a kill, none at {idle}")
 
 

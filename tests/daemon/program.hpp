@@ -168,7 +168,7 @@ class Program {
     while (!in.at_end()) folded_.push_back(static_cast<int>(in.take<std::uint32_t>()));
     mixstream::ByteReader fed(snapshot.sections[2].bytes);
     while (!fed.at_end()) fed_.push_back(static_cast<int>(fed.take<std::uint32_t>()));
-    auto sensors = mixstream::Deduplication::decode(snapshot.sections[1].bytes, 100);
+    auto sensors = mixstream::Deduplication::decode(snapshot.sections[1].bytes, {});
     if (!sensors) return complain("the table of a snapshot came back changed");
     sensors_ = std::move(sensors).value();
   }

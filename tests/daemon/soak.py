@@ -100,12 +100,12 @@ def main():
         visitor.ending = True
         visitor.join()
         counts = {name: daemon.metric(f"mixstream_rows_{name}_total", "lines")
-                  for name in ("in", "folded", "duplicate", "set_aside")}
+                  for name in ("in", "folded", "duplicate")}
         refused = sum(value for key, value in daemon.metrics().items()
                       if key.startswith("mixstream_rows_refused_total{"))
         print(f"{minutes} simulated minutes, {counts}, refused {refused:.0f}, {visitor.answers} answers, "
               f"RSS KiB and descriptors: {figures}")
-        check(counts["in"] == counts["folded"] + counts["duplicate"] + counts["set_aside"] + refused, "rows add up")
+        check(counts["in"] == counts["folded"] + counts["duplicate"] + refused, "rows add up")
         check(counts["folded"] == sent and counts["duplicate"] == repeated and refused == spoilt, "and as sent")
         warm = figures[len(figures) // 2:]  # the history of fits is full by then, in a whole day
         grown = warm[-1][0] / warm[0][0] - 1

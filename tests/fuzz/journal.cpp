@@ -58,7 +58,7 @@ void judge_snapshot(std::span<const std::byte> bytes) {
 }
 
 void judge_table(std::span<const std::byte> bytes) {
-  Outcome<Deduplication> decoded = Deduplication::decode(bytes, 100);
+  Outcome<Deduplication> decoded = Deduplication::decode(bytes, {});
   if (!decoded) return require(!decoded.refusal().text.empty());
   Deduplication& table = decoded.value();
   const Bytes again = table.encode();
@@ -68,7 +68,7 @@ void judge_table(std::span<const std::byte> bytes) {
     const SequenceVerdict second = table.take("s", 1, sequence);
     require(first == SequenceVerdict::fresh ? second == SequenceVerdict::duplicate : second == first);
   }
-  require(static_cast<bool>(Deduplication::decode(table.encode(), 100)));
+  require(static_cast<bool>(Deduplication::decode(table.encode(), {})));
 }
 
 }  // namespace

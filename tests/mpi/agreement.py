@@ -103,7 +103,7 @@ class Agreement(unittest.TestCase):
             text, accepted, refused = awkward_csv(1300, seed)
             path = self.root / "awkward.csv"
             path.write_bytes(text)
-            words = ["-q", "-k", "2", "-y", "y", "-x", "1,t", "--polish", "off", path]
+            words = ["-q", "-k", "2", "-y", "y", "-x", "1,t", "--polish", "off", "--comment", "#", path]
             fit = self.last(job(ranks, *words))
             with self.subTest(seed=seed, ranks=ranks):
                 self.assertEqual((fit["rows"], sum(fit["refused"].values())), (accepted, refused))

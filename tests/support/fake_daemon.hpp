@@ -43,6 +43,15 @@ class FakeDaemon : public DaemonView {
       if (stream->name == name) return stream;
     return nullptr;
   }
+  Verdict request_reset(const std::string& name, const std::string& sensor) override {
+    const std::lock_guard lock(mutex_);
+    resets_asked_.push_back(name + " " + sensor);
+    return std::monostate{};
+  }
+  std::vector<std::string> resets_asked() const {
+    const std::lock_guard lock(mutex_);
+    return resets_asked_;
+  }
   Verdict request_refit(const std::string& name) override {
     const auto stream = find(name);
     if (stream == nullptr || stream->rows.folded == 0)
@@ -65,6 +74,7 @@ class FakeDaemon : public DaemonView {
   DaemonFigures figures_{.started = std::chrono::system_clock::now()};
   std::vector<std::shared_ptr<const StreamView>> streams_;
   std::vector<std::string> refits_asked_;
+  std::vector<std::string> resets_asked_;
   Health health_;
   Health ready_;
 };

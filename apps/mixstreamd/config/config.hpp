@@ -62,6 +62,7 @@ struct StreamConfig {
   bool standard_input = false;      ///< stdin; or
   std::vector<std::string> replay;  ///< files, once, each line a message
   bool public_socket = false;       ///< lets `socket` be other than loopback
+  double socket_idle = 3600.0;      ///< seconds; a connection that sends nothing for so long is closed
   PayloadSettings payload;          ///< feature map and names of fields
   EstimatorSettings estimator;
   RefitConfig refit;

@@ -9,6 +9,7 @@
 
 #include "config.hpp"
 #include "mixstream/moments/state_file.hpp"
+#include "secret_file.hpp"
 #include "sources/topic_filter.hpp"
 #include "table_reader.hpp"
 
@@ -40,13 +41,16 @@ std::optional<WebSettings> read_http(const toml::table& table, TableReader& outs
   in.take("token_file", http.token_file);
   in.take("certificate_file", http.certificate_file);
   in.take("key_file", http.key_file);
+  for (std::string* secret : {&http.token_file, &http.key_file}) *secret = secret_path(*secret);
   in.take("host_names", http.host_names);
   in.take_whole("connections", http.most_connections, 1, 100000);
-  const bool open = http.token_file.empty() && http.certificate_file.empty();
-  if (!is_loopback(http.address) && open) {
-    in.refuse("address", fmt::format("'{}' can be reached from outside: give a token_file, or a "
-                                     "certificate_file and a key_file, or listen on 127.0.0.1",
-                                     http.address));
+  const bool closed = !http.token_file.empty() && !http.certificate_file.empty();
+  if (!is_loopback(http.address) && !closed) {
+    in.refuse("address",
+              fmt::format("'{}' can be reached from outside: give a token_file, so that not everybody may "
+                          "ask, and a certificate_file with key_file, so that nobody reads the token on "
+                          "the way; or listen on 127.0.0.1",
+                          http.address));
   }
   if (http.certificate_file.empty() != http.key_file.empty())
     in.refuse("certificate_file", "certificate_file and key_file belong together");
@@ -84,6 +88,7 @@ MqttConfig read_mqtt(const toml::table& table, TableReader& outside, const std::
   in.take("ca_file", mqtt.ca_file);
   in.take("certificate_file", mqtt.certificate_file);
   in.take("key_file", mqtt.key_file);
+  for (std::string* secret : {&mqtt.password_file, &mqtt.key_file}) *secret = secret_path(*secret);
   if (in.has("password"))
     in.refuse("password", "secrets do not belong into the configuration: give a password_file of mode 0600");
   if (!is_plain_topic(mqtt.prefix)) in.refuse("prefix", "takes a topic without wildcards");
@@ -101,6 +106,7 @@ void read_source(TableReader& in, StreamConfig& stream) {
   in.take("topic", stream.topic);
   in.take("socket", stream.socket);
   in.take("socket_public", stream.public_socket);
+  in.take_seconds("socket_idle", stream.socket_idle, 1.0, longest);
   in.take("stdin", stream.standard_input);
   in.take("replay", stream.replay);
   const int sources = static_cast<int>(!stream.topic.empty()) + static_cast<int>(!stream.socket.empty()) +

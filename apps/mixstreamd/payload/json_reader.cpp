@@ -12,6 +12,8 @@ namespace {
 
 namespace dom = simdjson::dom;
 
+constexpr std::size_t large = 1 << 20;  // bytes of a message
+
 static_assert(PaddedBytes::padding >= simdjson::SIMDJSON_PADDING);
 
 class JsonReader final : public PayloadReader {
@@ -22,6 +24,10 @@ class JsonReader final : public PayloadReader {
   }
 
   void read(std::string_view payload, RowBuilder& rows) override {
+    if (std::exchange(was_large_, payload.size() > large)) {  // room for a rare message is given back
+      parser_ = dom::parser();
+      bytes_ = PaddedBytes();
+    }
     const std::string_view text = bytes_.hold(payload);
     dom::element root;
     if (parser_.parse(text.data(), text.size(), false).get(root) != simdjson::SUCCESS)
@@ -110,6 +116,7 @@ class JsonReader final : public PayloadReader {
   std::vector<FieldUse> column_uses_;
   PaddedBytes bytes_;
   dom::parser parser_;
+  bool was_large_ = false;  // the message before
 };
 
 }  // namespace

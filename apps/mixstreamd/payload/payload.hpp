@@ -71,8 +71,9 @@ struct PayloadRow {
   bool numbered = false;    ///< whether it has a sequence number (also when it is refused otherwise)
   std::uint64_t epoch = 0;  ///< 0 where there is none
   std::uint64_t sequence = 0;
-  std::string_view column;  ///< refused: the field at fault, or empty
-  Excerpt excerpt;          ///< refused: the beginning of the offending text; may hold any byte
+  std::string_view column;    ///< refused: the field at fault, or empty
+  Excerpt excerpt;            ///< refused: the beginning of the offending text; may hold any byte
+  std::uint64_t repeats = 1;  ///< rows in succession that are no rows at all are told once, with their number
 };
 
 /// One line for the log, such as: row 3: field "y": "abc" is not a number.

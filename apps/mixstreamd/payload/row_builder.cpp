@@ -10,6 +10,7 @@ namespace {
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr double sequence_end = 0x1p53;
+constexpr std::size_t most_kept = 65536;  // rows: room for more is given back
 
 PayloadFault fault_of(NumberKind kind) noexcept {
   return kind == NumberKind::missing    ? PayloadFault::missing_value
@@ -49,8 +50,11 @@ FieldUse RowBuilder::use_of(std::string_view name) const noexcept {
 
 void RowBuilder::start(double arrival) {
   arrival_ = arrival;
+  next_index_ = 0;
   rows_.clear();
   features_.clear();
+  if (rows_.capacity() > most_kept) std::vector<PayloadRow>().swap(rows_);
+  if (features_.capacity() > most_kept * 16) std::vector<double>().swap(features_);
   kept_.clear();
   std::ranges::fill(shared_, missing);
   shared_sensor_ = {};
@@ -61,6 +65,7 @@ void RowBuilder::begin_row() {
   std::ranges::copy(shared_, numbers_.begin());
   sensor_ = shared_sensor_;
   fault_.kind = PayloadFault::none;
+  last_was_no_row_ = false;
   if (shared_fault_.kind != PayloadFault::none) fault_ = shared_fault_;
 }
 
@@ -91,7 +96,7 @@ void RowBuilder::fault(PayloadFault fault, std::string_view column, std::string_
 
 void RowBuilder::end_row() {
   PayloadRow row;
-  row.index = rows_.size();
+  row.index = next_index_++;
   read_identity(row);
   require_all();
   if (fault_.kind == PayloadFault::none) {
@@ -146,8 +151,15 @@ double RowBuilder::optional(int slot, double otherwise) const noexcept {
 }
 
 void RowBuilder::refuse_row(PayloadFault fault, std::string_view excerpt) {
+  const bool repeats = !rows_.empty() && next_index_ > 0 && last_was_no_row_ && rows_.back().fault == fault;
+  ++next_index_;
+  if (repeats) {
+    ++rows_.back().repeats;
+    return;
+  }
+  last_was_no_row_ = true;
   PayloadRow row;
-  row.index = rows_.size();
+  row.index = next_index_ - 1;
   row.fault = fault;
   row.excerpt = excerpt;
   rows_.push_back(row);

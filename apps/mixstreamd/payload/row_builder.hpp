@@ -78,6 +78,8 @@ class RowBuilder {
   Fault shared_fault_;
   Fault fault_;  // of the row at hand
   std::vector<PayloadRow> rows_;
+  std::size_t next_index_ = 0;
+  bool last_was_no_row_ = false;
   std::vector<double> features_;  // of all rows
   std::deque<std::string> kept_;  // names that do not stand in the payload as they are
 };

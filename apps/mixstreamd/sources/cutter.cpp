@@ -1,6 +1,7 @@
 #include "cutter.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mixstream {
 
@@ -25,18 +26,25 @@ bool Cutter::add(std::string_view bytes, const Give& give) {
     const std::size_t newline = bytes.find('\n');
     if (newline == std::string_view::npos) return true;
     bytes.remove_prefix(newline + 1);
-    discarding_ = false;
+    if (!give_beginning(end_ - bytes.size(), give)) return false;
   }
   held_.append(bytes);
   if (!give_whole(give)) return false;
   if (settings_.row_bytes > 0 || held_.size() <= settings_.longest_line) return true;
   discarding_ = true;
-  const std::string beginning = held_.substr(0, 40);
-  held_.clear();
-  return give(beginning, end_, true);
+  held_.resize(40);
+  return true;
+}
+
+/// Of a line that is too long and has come to its end. Only now: a restart must not begin inside it.
+bool Cutter::give_beginning(std::uint64_t end, const Give& give) {
+  const std::string beginning = std::exchange(held_, {});
+  discarding_ = false;
+  return give(beginning, end, true);
 }
 
 bool Cutter::finish(const Give& give) {
+  if (discarding_) return give_beginning(end_, give);
   if (held_.empty()) return true;
   const std::string last = std::move(held_);
   held_.clear();

@@ -35,9 +35,10 @@ class Cutter {
  private:
   std::size_t whole() const noexcept;
   bool give_whole(const Give& give);
+  bool give_beginning(std::uint64_t end, const Give& give);
 
   CutterSettings settings_;
-  std::string held_;         // begins at a row
+  std::string held_;         // begins at a row; of one that is too long its beginning
   std::uint64_t end_;        // offset behind held_
   bool discarding_ = false;  // inside a line that is too long
 };

@@ -3,12 +3,15 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -28,10 +31,25 @@ namespace {
 
 constexpr std::chrono::seconds longest_drain{3};
 
+constexpr std::chrono::seconds least_idle{30};  // of a connection that makes room for a new one
+
 struct Connection {
   Descriptor socket;
   Cutter cutter;
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();  // when it sent something
 };
+
+/// A peer that is gone without a word is found out within two minutes.
+void watch_peer(int socket) {
+  const int on = 1;
+  const int first = 60;
+  const int between = 15;
+  const int count = 4;
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &first, sizeof first);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &between, sizeof between);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
 
 class LineSocket final : public Source {
  public:
@@ -60,8 +78,8 @@ class LineSocket final : public Source {
  private:
   void run() {
     be_prompt();
-    while (!wake_.raised() && serve(-1)) {
-    }
+    while (!wake_.raised() && (serve(1000) || !refused_)) close_idle();
+
     const auto until = std::chrono::steady_clock::now() + longest_drain;
     while (!refused_ && std::chrono::steady_clock::now() < until && serve(0)) {
     }
@@ -90,12 +108,29 @@ class LineSocket final : public Source {
       if (errno == EMFILE || errno == ENFILE) rest_without_descriptors();
       return;
     }
+    if (connections_.size() >= settings_.most_connections) close_idlest();
     if (connections_.size() < settings_.most_connections) {
+      if (path_.empty()) watch_peer(socket.number());
       connections_.push_back({std::move(socket), Cutter(settings_.cutting)});
       return;
     }
     log(LogLevel::warning,
         fmt::format("{}: a connection beyond the {} allowed was closed", words_, settings_.most_connections));
+  }
+
+  /// The rest of a row that never came is no row.
+  void close_idle() {
+    const auto since = std::chrono::steady_clock::now() - settings_.idle;
+    const auto closed = std::erase_if(connections_, [&](const Connection& c) { return c.last < since; });
+    if (closed > 0)
+      log(LogLevel::info, fmt::format("{}: {} connections that sent nothing for {} s were closed", words_,
+                                      closed, settings_.idle.count()));
+  }
+
+  void close_idlest() {
+    const auto idlest = std::ranges::min_element(connections_, {}, &Connection::last);
+    if (idlest == connections_.end() || std::chrono::steady_clock::now() - idlest->last < least_idle) return;
+    connections_.erase(idlest);
   }
 
   /// The listener stays readable as long as somebody waits there, so poll would return at once.
@@ -113,6 +148,7 @@ class LineSocket final : public Source {
     };
     const ::ssize_t count = ::read(connection.socket.number(), bytes_.data(), bytes_.size());
     if (count < 0) return errno == EAGAIN || errno == EINTR;
+    connection.last = std::chrono::steady_clock::now();
     if (count == 0) {
       connection.cutter.finish(give);
       return false;

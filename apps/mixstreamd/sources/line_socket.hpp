@@ -2,6 +2,7 @@
 // is on its way when the daemon dies is lost. Use MQTT where that matters.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include "../config/config.hpp"
@@ -15,6 +16,7 @@ struct LineSocketSettings {
   SocketAddress address;  ///< port 0: a free one, said in state().words
   CutterSettings cutting;
   std::size_t most_connections = 64;
+  std::chrono::seconds idle{3600};  ///< a connection that sends nothing for so long is closed
 };
 
 /// Listens in a thread of its own. A sender that is faster than the disk waits (TCP's back pressure). Refuses

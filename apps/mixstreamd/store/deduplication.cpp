@@ -25,6 +25,8 @@ const char* name_of(SequenceVerdict verdict) noexcept {
       return "old_epoch";
     case SequenceVerdict::too_many_sensors:
       return "too_many_sensors";
+    case SequenceVerdict::sequence_jump:
+      return "sequence_jump";
   }
   return "unknown";
 }
@@ -89,28 +91,66 @@ bool SequenceWindow::is_sound() const noexcept {
   return inside == all && (window_holds_all ? seen_ == inside : seen_ > inside);
 }
 
-Deduplication::Deduplication(const Deduplication& other)
-    : most_sensors_(other.most_sensors_), sensors_(other.sensors_), gaps_(other.gaps_) {}
+Deduplication::Deduplication(const Deduplication& other) {
+  *this = other;
+}
 
 Deduplication& Deduplication::operator=(const Deduplication& other) {
-  most_sensors_ = other.most_sensors_;
+  if (this == &other) return *this;
+  settings_ = other.settings_;
   sensors_ = other.sensors_;
   last_ = sensors_.end();
   gaps_ = other.gaps_;
+  opened_gaps_ = other.opened_gaps_;
+  nobody_before_ = other.nobody_before_;
   return *this;
 }
 
-SequenceVerdict Deduplication::take(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence) {
+SequenceVerdict Deduplication::take(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence,
+                                    double arrival) {
   if (last_ == sensors_.end() || last_->first != sensor) last_ = sensors_.find(sensor);
-  if (last_ == sensors_.end()) return take_new(sensor, epoch, sequence);
+  if (last_ == sensors_.end()) return take_new(sensor, epoch, sequence, arrival);
+  last_->second.seen = arrival;
+  if (!believes(last_->second, epoch, sequence)) return SequenceVerdict::sequence_jump;
   return take_known(last_->second, epoch, sequence);
 }
 
-SequenceVerdict Deduplication::take_new(std::string_view sensor, std::uint64_t epoch,
-                                        std::uint64_t sequence) {
-  if (sensors_.size() >= most_sensors_) return SequenceVerdict::too_many_sensors;
-  last_ = sensors_.emplace(sensor, Sensor{SequenceWindow(epoch, sequence)}).first;
+SequenceVerdict Deduplication::take_new(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence,
+                                        double arrival) {
+  if (sequence > largest_first || epoch > largest_first) return SequenceVerdict::sequence_jump;
+  if (sensors_.size() >= settings_.most_sensors && !make_room(arrival))
+    return SequenceVerdict::too_many_sensors;
+  last_ = sensors_.emplace(sensor, Sensor{.current = SequenceWindow(epoch, sequence), .seen = arrival}).first;
   return SequenceVerdict::fresh;
+}
+
+/// By the arrivals of rows alone, so that a journal that is read again does the same.
+bool Deduplication::make_room(double arrival) {
+  if (arrival < nobody_before_ || sensors_.empty()) return false;
+  const auto oldest = std::ranges::min_element(
+      sensors_, {}, [](const Sensors::value_type& entry) { return entry.second.seen; });
+  nobody_before_ = oldest->second.seen + settings_.sensor_expiry;
+  if (arrival < nobody_before_) return false;
+  sensors_.erase(oldest);
+  last_ = sensors_.end();
+  return true;
+}
+
+bool Deduplication::believes(Sensor& sensor, std::uint64_t epoch, std::uint64_t sequence) const {
+  const SequenceWindow& window = sensor.current;
+  const bool same = epoch == window.epoch();
+  const bool jumps =
+      (same && sequence > window.highest() && sequence - window.highest() > settings_.largest_jump) ||
+      (epoch > window.epoch() && (sequence > largest_first || epoch - window.epoch() > largest_epoch_jump));
+  if (!jumps) {
+    sensor.suspicions = 0;
+    return true;
+  }
+  sensor.suspicions = sensor.suspicions > 0 && sequence > sensor.suspect ? sensor.suspicions + 1 : 1;
+  sensor.suspect = sequence;
+  if (sensor.suspicions < enough_rows) return false;
+  sensor.suspicions = 0;
+  return true;
 }
 
 SequenceVerdict Deduplication::take_known(Sensor& sensor, std::uint64_t epoch, std::uint64_t sequence) {
@@ -125,8 +165,40 @@ SequenceVerdict Deduplication::take_known(Sensor& sensor, std::uint64_t epoch, s
   if (window == nullptr) return SequenceVerdict::old_epoch;
   const std::uint64_t before = window->gaps();
   const SequenceVerdict verdict = window->take(sequence);
+  if (window->gaps() > before) opened_gaps_ += window->gaps() - before;
   gaps_ += window->gaps() - before;  // modulo 2^64: falls when a gap is filled
   return verdict;
+}
+
+bool Deduplication::forget(std::string_view sensor) {
+  const auto found = sensors_.find(sensor);
+  if (found == sensors_.end()) return false;
+  sensors_.erase(found);
+  last_ = sensors_.end();
+  return true;
+}
+
+Bytes Deduplication::encode_notes() const {
+  ByteWriter out;
+  out.put(opened_gaps_);
+  for (const auto& [name, sensor] : sensors_) {
+    out.put(sensor.seen);
+    out.put(sensor.suspicions);
+    out.put(sensor.suspect);
+  }
+  return std::move(out).take();
+}
+
+bool Deduplication::read_notes(std::span<const std::byte> bytes) {
+  ByteReader in(bytes);
+  opened_gaps_ = in.take<std::uint64_t>();
+  for (auto& [name, sensor] : sensors_) {
+    sensor.seen = in.take_double();
+    sensor.suspicions = in.take<std::uint32_t>();
+    sensor.suspect = in.take<std::uint64_t>();
+    if (!(sensor.seen >= 0.0) || sensor.suspicions >= enough_rows) return false;
+  }
+  return in.ok() && in.at_end() && opened_gaps_ >= gaps_;
 }
 
 Bytes Deduplication::encode() const {
@@ -142,10 +214,12 @@ Bytes Deduplication::encode() const {
   return std::move(out).take();
 }
 
-Outcome<Deduplication> Deduplication::decode(std::span<const std::byte> bytes, std::size_t most_sensors) {
+Outcome<Deduplication> Deduplication::decode(std::span<const std::byte> bytes,
+                                             const IdentitySettings& settings) {
   ByteReader in(bytes);
-  Deduplication table(most_sensors);
+  Deduplication table(settings);
   table.gaps_ = in.take<std::uint64_t>();
+  table.opened_gaps_ = table.gaps_;  // of states that did not count them
   const auto count = in.take<std::uint64_t>();
   for (std::uint64_t i = 0; in.ok() && i < count; ++i) {
     const std::string name = in.take_text();

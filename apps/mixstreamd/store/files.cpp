@@ -34,6 +34,20 @@ std::string folder_around(std::string path) {
 
 }  // namespace
 
+/// Who can write here decides what the daemon believes.
+Verdict check_owner(const std::string& path) {
+  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct ::stat status {};
+  if (!folder.is_open() || ::fstat(folder.number(), &status) != 0) return refused("open the folder", path);
+  if (status.st_uid != ::geteuid())
+    return Refusal{Reason::bad_settings, "'" + path + "' belongs to user " + std::to_string(status.st_uid) +
+                                             ", and the daemon runs as " + std::to_string(::geteuid()) +
+                                             ": chown it, or choose another state_folder"};
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return Refusal{Reason::bad_settings, "'" + path + "' can be written by others: run chmod go-w on it"};
+  return std::monostate{};
+}
+
 Verdict make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return refused("make the folder", path);
   return sync_folder(folder_around(path));

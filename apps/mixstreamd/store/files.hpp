@@ -16,6 +16,9 @@ namespace mixstream {
 /// Makes the folder unless it is there, for its owner only, and syncs the folder around it.
 Verdict make_folder(const std::string& path);
 
+/// Refuses (bad_settings) a folder of another user, or one that others may write into.
+Verdict check_owner(const std::string& path);
+
 /// The names in a folder, sorted.
 Outcome<std::vector<std::string>> names_in(const std::string& folder);
 

@@ -11,22 +11,11 @@ namespace {
 
 constexpr const char* segment_kind = "journal";
 constexpr std::size_t number_digits = 20;
+constexpr std::size_t most_kept = 1 << 20;             // bytes: room for a longer record is given back
 constexpr std::uint64_t largest_segment = 1ULL << 31;  // bytes; a longer file was not written by us
 
 Refusal damaged(const std::string& path, const std::string& what) {
   return {Reason::bad_snapshot, "the journal is damaged: '" + path + "' " + what};
-}
-
-/// Bytes of a record that are ours: nobody outside can make them long.
-std::size_t own_bytes(const Feedback& feedback) {
-  return feedback.bytes.size();
-}
-std::size_t own_bytes(const FedMessage& fed) {
-  return fed.before.bytes.size();
-}
-template <class Content>
-std::size_t own_bytes(const Content&) {
-  return 0;
 }
 
 /// A segment's bytes and header; the name must agree with the header.
@@ -173,11 +162,11 @@ Verdict Journal::begin_segment() {
 
 template <class Content>
 Outcome<std::uint64_t> Journal::append_any(const Content& content) {
-  encode_record(record_, identity_, next_record_, content);
-  if (record_.size() - own_bytes(content) > settings_.record_bytes)
-    return Refusal{Reason::too_large, "a record of " + std::to_string(record_.size()) +
+  if (foreign_bytes(content) > settings_.record_bytes)
+    return Refusal{Reason::too_large, "a record of " + std::to_string(foreign_bytes(content)) +
                                           " bytes; the journal takes at most " +
                                           std::to_string(settings_.record_bytes)};
+  encode_record(record_, identity_, next_record_, content);
   const bool full = file_.is_open() && last_->sound_length >= settings_.segment_bytes;
   if (!file_.is_open() || full || rotate_) {
     if (const Verdict verdict = prepare(); !verdict) return verdict.refusal();
@@ -189,6 +178,7 @@ Outcome<std::uint64_t> Journal::append_any(const Content& content) {
   const std::lock_guard lock(mutex_);
   last_->sound_length += record_.size();
   last_->next_record = next_record_ + 1;
+  if (record_.capacity() > most_kept) Bytes().swap(record_);
   return next_record_++;
 }
 
@@ -200,6 +190,9 @@ Outcome<std::uint64_t> Journal::append(const Feedback& feedback) {
 }
 Outcome<std::uint64_t> Journal::append(const Rejection& rejection) {
   return append_any(rejection);
+}
+Outcome<std::uint64_t> Journal::append(const Reset& reset) {
+  return append_any(reset);
 }
 Outcome<std::uint64_t> Journal::append(const FedMessage& fed) {
   return append_any(fed);

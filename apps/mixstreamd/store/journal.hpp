@@ -57,6 +57,7 @@ class Journal {
   Outcome<std::uint64_t> append(const Message& message);
   Outcome<std::uint64_t> append(const Feedback& feedback);
   Outcome<std::uint64_t> append(const Rejection& rejection);
+  Outcome<std::uint64_t> append(const Reset& reset);
   Outcome<std::uint64_t> append(const FedMessage& fed);
 
   /// The next append begins a new segment.

@@ -62,6 +62,22 @@ std::optional<Message> take_message(ByteReader& in) noexcept {
 
 }  // namespace
 
+std::size_t foreign_bytes(const Message& message) noexcept {
+  return record_header_size + size_of(message);
+}
+std::size_t foreign_bytes(const Feedback& /*ours*/) noexcept {
+  return record_header_size + 8;
+}
+std::size_t foreign_bytes(const Rejection& rejection) noexcept {
+  return record_header_size + 4 + rejection.source.size() + rejection.reason.size();
+}
+std::size_t foreign_bytes(const Reset& reset) noexcept {
+  return record_header_size + reset.sensor.size();
+}
+std::size_t foreign_bytes(const FedMessage& fed) noexcept {
+  return record_header_size + 12 + size_of(fed.message);
+}
+
 void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Message& message) {
   put_message(start_record(out, size_of(message)), message);
   finish_record(out, identity, number, RecordKind::message);
@@ -82,6 +98,11 @@ void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, con
   finish_record(out, identity, number, RecordKind::rejection);
 }
 
+void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Reset& reset) {
+  std::ranges::copy(std::as_bytes(std::span(reset.sensor)), start_record(out, reset.sensor.size()));
+  finish_record(out, identity, number, RecordKind::reset);
+}
+
 void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const FedMessage& fed) {
   const Feedback& before = fed.before;
   std::byte* at = start_record(out, 12 + before.bytes.size() + size_of(fed.message));
@@ -96,6 +117,11 @@ std::optional<Message> message_in(const Record& record) noexcept {
   if (record.kind != RecordKind::message) return std::nullopt;
   ByteReader in(record.payload);
   return take_message(in);
+}
+
+std::optional<Reset> reset_in(const Record& record) noexcept {
+  if (record.kind != RecordKind::reset) return std::nullopt;
+  return Reset{text_of(record.payload)};
 }
 
 std::optional<Feedback> feedback_in(const Record& record) noexcept {

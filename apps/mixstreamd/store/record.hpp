@@ -39,7 +39,18 @@ struct Rejection {
   std::string_view reason;  ///< a stable name, such as "line_too_long"
 };
 
-enum class RecordKind : std::uint32_t { message = 1, feedback = 2, rejection = 3, fed_message = 4 };
+/// A person's word that a sensor begins to count anew: its numbers so far are forgotten. Views only.
+struct Reset {
+  std::string_view sensor;
+};
+
+enum class RecordKind : std::uint32_t {
+  message = 1,
+  feedback = 2,
+  rejection = 3,
+  fed_message = 4,
+  reset = 5
+};
 
 /// A record as it stands in the journal; the payload is what message_in and its sisters read.
 struct Record {
@@ -48,10 +59,18 @@ struct Record {
   std::span<const std::byte> payload;
 };
 
+/// Bytes that others decide about, with room for the header: looked at before anything is copied. No throw.
+std::size_t foreign_bytes(const Message& message) noexcept;
+std::size_t foreign_bytes(const Feedback& feedback) noexcept;
+std::size_t foreign_bytes(const Rejection& rejection) noexcept;
+std::size_t foreign_bytes(const Reset& reset) noexcept;
+std::size_t foreign_bytes(const FedMessage& fed) noexcept;
+
 /// Makes `out` a whole record. Allocates only where `out` must grow.
 void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Message& message);
 void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Feedback& feedback);
 void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Rejection& rejection);
+void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Reset& reset);
 
 void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const FedMessage& fed);
 
@@ -59,6 +78,7 @@ void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, con
 std::optional<Message> message_in(const Record& record) noexcept;
 std::optional<Feedback> feedback_in(const Record& record) noexcept;
 std::optional<Rejection> rejection_in(const Record& record) noexcept;
+std::optional<Reset> reset_in(const Record& record) noexcept;
 std::optional<FedMessage> fed_message_in(const Record& record) noexcept;
 
 /// What opens a segment file.

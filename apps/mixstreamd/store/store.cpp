@@ -10,6 +10,8 @@
 namespace mixstream {
 namespace {
 
+constexpr std::size_t smallest_reserve = 1 << 18;  // bytes
+
 std::uint64_t random_identity() {
   std::random_device device;
   return (static_cast<std::uint64_t>(device()) << 32) | device();
@@ -45,6 +47,7 @@ Outcome<std::unique_ptr<Store>> Store::open(StoreSettings settings) {
   } else {
     store->append_trouble_ = verdict.refusal().text;
   }
+  if (store->settings_.reserves) store->reserve();
   return store;
 }
 
@@ -94,6 +97,9 @@ Outcome<std::uint64_t> Store::append(const Feedback& feedback) {
 Outcome<std::uint64_t> Store::append(const Rejection& rejection) {
   return append_any(rejection);
 }
+Outcome<std::uint64_t> Store::append(const Reset& reset) {
+  return append_any(reset);
+}
 Outcome<std::uint64_t> Store::append(const FedMessage& fed) {
   return append_any(fed);
 }
@@ -105,7 +111,9 @@ PendingSnapshot Store::begin_snapshot(std::vector<Section> sections) {
 
 Verdict Store::write_snapshot(const PendingSnapshot& pending) {
   const std::string path = settings_.folder + "/" + numbered_name(snapshot_kind, pending.covers);
-  const Verdict verdict = write_file(path, encode({journal_.identity(), pending.covers, pending.sections}));
+  const Bytes content = encode({journal_.identity(), pending.covers, pending.sections});
+  const Verdict verdict = write_file(path, content);
+  snapshot_bytes_ = content.size();
   {
     const std::lock_guard lock(mutex_);
     ++(verdict ? figures_.snapshots : figures_.snapshots_failed);
@@ -116,12 +124,57 @@ Verdict Store::write_snapshot(const PendingSnapshot& pending) {
     generations_.insert(generations_.begin(), pending.covers);
   if (generations_.size() > 2) generations_.pop_back();
   remove_what_is_not_needed();
+  if (settings_.reserves) reserve();
   return verdict;
+}
+
+/// Zeros, written: a promise of the file system would do as well, but not every one gives it.
+void Store::reserve() {
+  const std::size_t wanted = std::max(2 * snapshot_bytes_, smallest_reserve);
+  if (reserved_ >= wanted || !write_file(reserve_path(), Bytes(wanted))) return;
+  reserved_ = wanted;
+}
+
+void Store::use_reserve() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_on_reserve_ = true;
+  }
+  static_cast<void>(remove_file(reserve_path()));
+  reserved_ = 0;
+}
+
+void Store::restore_reserve() {
+  if (settings_.reserves) reserve();
+  const std::lock_guard lock(mutex_);
+  is_on_reserve_ = false;
+}
+
+Verdict Store::keep_only(const PendingSnapshot& pending) {
+  const std::string path = settings_.folder + "/" + numbered_name(snapshot_kind, pending.covers);
+  const Outcome<Bytes> bytes = read_file(path);
+  if (!bytes) return bytes.refusal();
+  const Outcome<StreamSnapshot> snapshot = decode_stream_snapshot(bytes.value());
+  if (!snapshot) return snapshot.refusal();
+  if (Verdict begun = journal_.prepare(); !begun) return begun;
+  note_segment();
+  generations_.assign(1, pending.covers);
+  remove_others();
+  return std::monostate{};
+}
+
+bool Store::is_on_reserve() const {
+  const std::lock_guard lock(mutex_);
+  return is_on_reserve_;
 }
 
 /// What cannot be removed now is removed after the next snapshot.
 void Store::remove_what_is_not_needed() {
   if (generations_.size() < 2) return;  // until then record 0 is the older generation
+  remove_others();
+}
+
+void Store::remove_others() {
   const Outcome<std::vector<std::string>> names = names_in(settings_.folder);
   if (!names) return;
   for (const std::string& name : names.value()) {

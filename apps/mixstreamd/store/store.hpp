@@ -34,6 +34,7 @@ struct StoreSettings {
   std::uint64_t configuration = 0;         ///< fingerprint of what turns messages into rows: records that no
                                            ///< snapshot holds are only replayed under the one they came in
   std::uint64_t segment_bytes = 16 << 20;  ///< of a journal file
+  bool reserves = false;                   ///< keeps room on the disk for the snapshots that make room
   std::size_t record_bytes =
       4 << 20;  ///< longest message with its header; a longer one is refused as too_large
 };
@@ -90,6 +91,7 @@ class Store {
   Outcome<std::uint64_t> append(const Message& message);
   Outcome<std::uint64_t> append(const Feedback& feedback);
   Outcome<std::uint64_t> append(const Rejection& rejection);
+  Outcome<std::uint64_t> append(const Reset& reset);
   Outcome<std::uint64_t> append(const FedMessage& fed);
 
   /// Sections of a stream that has seen every record appended so far. Does not touch the disk.
@@ -97,6 +99,16 @@ class Store {
   /// Writes the file, then deletes what both generations can do without. After a refusal the old generations
   /// stand and the journal still covers them: begin another one later.
   Verdict write_snapshot(const PendingSnapshot& pending);
+
+  /// For a disk that is full: gives up the room that was kept for this, around a write_snapshot in the same
+  /// thread; append nothing in between (is_on_reserve, any thread). restore_reserve takes the room again if
+  /// it can.
+  void use_reserve();
+  void restore_reserve();
+  bool is_on_reserve() const;
+  /// After such a snapshot, while nobody appends: reads it back, begins a segment, and gives up the older
+  /// generation with the journal that only it needs.
+  Verdict keep_only(const PendingSnapshot& pending);
 
   StoreHealth health() const;
   StoreFigures figures() const;
@@ -108,6 +120,9 @@ class Store {
   Outcome<std::uint64_t> append_any(const Content& content);
   void note_segment();
   void remove_what_is_not_needed();
+  void remove_others();
+  void reserve();
+  std::string reserve_path() const { return settings_.folder + "/reserve"; }
 
   StoreSettings settings_;
   Descriptor lock_;
@@ -118,6 +133,9 @@ class Store {
   mutable std::mutex mutex_;                // for what follows
   std::string append_trouble_;              // empty: the last append worked
   std::string snapshot_trouble_;
+  bool is_on_reserve_ = false;
+  std::size_t reserved_ = 0;        // bytes; these two are known to write_snapshot's thread alone
+  std::size_t snapshot_bytes_ = 0;  // of the last one
   StoreFigures figures_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "mixstream/moments/sections.hpp"
+#include "sources/topic_filter.hpp"
 
 namespace mixstream {
 namespace {
@@ -27,17 +28,27 @@ const Section* find(std::span<const Section> sections, std::uint32_t type) {
   return found == sections.end() ? nullptr : &*found;
 }
 
+/// In seconds; 0 where nothing is forgotten by time.
+double half_life_of(const Estimator& estimator) {
+  const Memory& memory = estimator.state().settings().memory;
+  return memory.kind == Memory::Kind::half_life_seconds ? memory.length : 0.0;
+}
+
 }  // namespace
 
-StreamState::StreamState(Estimator estimator, PayloadParser parser, std::size_t most_sensors)
-    : estimator_(std::move(estimator)), parser_(std::move(parser)), sensors_(most_sensors) {}
+StreamState::StreamState(Estimator estimator, PayloadParser parser, const IdentitySettings& identity)
+    : estimator_(std::move(estimator)),
+      parser_(std::move(parser)),
+      identity_(identity),
+      sensors_(identity),
+      clocks_(half_life_of(estimator_), identity) {}
 
 Outcome<StreamState> StreamState::create(const StreamStateSettings& settings) {
   Outcome<PayloadParser> parser = PayloadParser::create(settings.payload);
   if (!parser) return parser.refusal();
   Outcome<Estimator> estimator = Estimator::create(settings.estimator);
   if (!estimator) return estimator.refusal();
-  return StreamState(std::move(estimator).value(), std::move(parser).value(), settings.most_sensors);
+  return StreamState(std::move(estimator).value(), std::move(parser).value(), settings.identity);
 }
 
 Outcome<StreamState> StreamState::restore(std::span<const Section> sections,
@@ -51,10 +62,14 @@ Outcome<StreamState> StreamState::restore(std::span<const Section> sections,
   if (!parser) return parser.refusal();
   Outcome<Estimator> estimator = Estimator::decode(estimator_bytes->bytes, settings.estimator);
   if (!estimator) return estimator.refusal();
-  Outcome<Deduplication> sensors = Deduplication::decode(sensors_bytes->bytes, settings.most_sensors);
+  Outcome<Deduplication> sensors = Deduplication::decode(sensors_bytes->bytes, settings.identity);
   if (!sensors) return sensors.refusal();
-  StreamState state(std::move(estimator).value(), std::move(parser).value(), settings.most_sensors);
+  StreamState state(std::move(estimator).value(), std::move(parser).value(), settings.identity);
   state.sensors_ = std::move(sensors).value();
+  const Section* const notes = find(sections, sensor_notes_part);  // states of before have none
+  if (notes != nullptr && !state.sensors_.read_notes(notes->bytes)) return damaged("its sensors");
+  const Section* const clocks = find(sections, clocks_part);
+  if (clocks != nullptr && !state.clocks_.restore(clocks->bytes)) return damaged("its clocks");
   if (const Verdict verdict = state.read_counts(counts_bytes->bytes); !verdict) return verdict.refusal();
   return state;
 }
@@ -74,7 +89,9 @@ std::vector<Section> StreamState::sections() const {
   for (const auto count : all_counts()) counts.put(counts_.*count);
   return {{estimator_part, estimator_.encode()},
           {sensors_part, sensors_.encode()},
-          {counts_part, std::move(counts).take()}};
+          {counts_part, std::move(counts).take()},
+          {sensor_notes_part, sensors_.encode_notes()},
+          {clocks_part, clocks_.encode()}};
 }
 
 Verdict StreamState::apply(const Record& record) {
@@ -93,6 +110,10 @@ Verdict StreamState::apply(const Record& record) {
     apply(*rejection);
     return std::monostate{};
   }
+  if (const std::optional<Reset> reset = reset_in(record)) {
+    apply(*reset);
+    return std::monostate{};
+  }
   return impossible(record, "is of no known kind, or damaged");
 }
 
@@ -100,8 +121,10 @@ MessageEffect StreamState::apply(const Message& message) {
   MessageEffect effect;
   ++counts_.messages;
   for (const PayloadRow& row : parser_.parse(message.payload, message.arrival)) {
-    ++counts_.rows;
-    switch (fold(row, message.source)) {
+    counts_.rows += row.repeats;
+    for (std::uint64_t i = 1; i < row.repeats; ++i) estimator_.count_refused(name_of(row.fault));
+    effect.refused += row.repeats - 1;
+    switch (fold(row, message)) {
       case Fate::folded:
         ++effect.folded;
         break;
@@ -121,25 +144,32 @@ MessageEffect StreamState::apply(const Message& message) {
   return effect;
 }
 
+/// `sensor`: whose chain goes on without the row, where that is sure.
+StreamState::Fate StreamState::refuse(const char* reason, std::string_view sensor) {
+  estimator_.count_refused(reason, sensor.empty() ? std::nullopt : std::optional(sensor_number(sensor)));
+  return Fate::refused;
+}
+
 /// A refused row with a sequence number is remembered as well: it must leave no gap, and when it comes again
 /// it is a duplicate.
-StreamState::Fate StreamState::fold(const PayloadRow& row, std::string_view source) {
-  const std::string_view sensor = row.sensor.empty() ? source : row.sensor;
+StreamState::Fate StreamState::fold(const PayloadRow& row, const Message& message) {
+  const std::string_view sensor = identity_.sensor_level > 0
+                                      ? level_of(message.source, identity_.sensor_level)
+                                  : row.sensor.empty() ? message.source
+                                                       : row.sensor;
   if (row.numbered) {
-    const SequenceVerdict verdict = sensors_.take(sensor, row.epoch, row.sequence);
+    if (sensor.size() > longest_sensor) return refuse(name_of(PayloadFault::bad_sensor));
+    const SequenceVerdict verdict = sensors_.take(sensor, row.epoch, row.sequence, message.arrival);
     if (verdict == SequenceVerdict::duplicate) return Fate::duplicate;
-    if (verdict != SequenceVerdict::fresh) {
-      estimator_.count_refused(name_of(verdict));
-      return Fate::refused;
-    }
+    if (verdict != SequenceVerdict::fresh) return refuse(name_of(verdict));
   }
-  if (row.fault != PayloadFault::none) {
-    estimator_.count_refused(name_of(row.fault), sensor_number(sensor));
-    return Fate::refused;
-  }
+  if (row.fault != PayloadFault::none) return refuse(name_of(row.fault), sensor);
+  const ClockVerdict clock = clocks_.judge(sensor, row.row.time, message.arrival);
+  if (clock != ClockVerdict::fine) return refuse(name_of(clock), sensor);
   Row named = row.row;
   named.sensor = sensor_number(sensor);
   if (estimator_.absorb(named) != RowVerdict::accepted) return Fate::refused;
+  clocks_.folded(row.row.time);
   if (!row.numbered) ++counts_.unnumbered;
   return Fate::folded;
 }

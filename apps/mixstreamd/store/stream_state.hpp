@@ -12,6 +12,7 @@
 
 #include "mixstream/estimator.hpp"
 #include "payload/payload.hpp"
+#include "store/clock_guard.hpp"
 #include "store/deduplication.hpp"
 #include "store/record.hpp"
 
@@ -20,7 +21,7 @@ namespace mixstream {
 struct StreamStateSettings {
   EstimatorSettings estimator;
   PayloadSettings payload;
-  std::size_t most_sensors = 10000;  ///< with sequence numbers; rows of further ones are refused
+  IdentitySettings identity{};
 };
 
 /// Since the stream began. rows = folded + duplicate + refused.
@@ -60,6 +61,7 @@ class StreamState {
   /// counted and leaves no trace, now as in every replay.
   Verdict apply(const Feedback& feedback);
   Verdict apply(const FedMessage& fed);
+  void apply(const Reset& reset) { sensors_.forget(reset.sensor); }
 
   const Estimator& estimator() const noexcept { return estimator_; }
   const FoldCounts& counts() const noexcept { return counts_; }
@@ -71,19 +73,28 @@ class StreamState {
   std::vector<Section> sections() const;
 
  private:
-  StreamState(Estimator estimator, PayloadParser parser, std::size_t most_sensors);
+  StreamState(Estimator estimator, PayloadParser parser, const IdentitySettings& identity);
   enum class Fate : std::uint8_t { folded, duplicate, refused };
-  Fate fold(const PayloadRow& row, std::string_view source);
+  Fate fold(const PayloadRow& row, const Message& message);
+  Fate refuse(const char* reason, std::string_view sensor = {});
   Verdict read_counts(std::span<const std::byte> bytes);
 
   Estimator estimator_;
   PayloadParser parser_;
+  IdentitySettings identity_;
   Deduplication sensors_;
+  ClockGuard clocks_;
   FoldCounts counts_;
 };
 
 /// Sections of a snapshot; types from first_guest_type on are the daemon's own.
-enum StreamSection : std::uint32_t { estimator_part = 1, sensors_part = 2, counts_part = 3 };
+enum StreamSection : std::uint32_t {
+  estimator_part = 1,
+  sensors_part = 2,
+  counts_part = 3,
+  sensor_notes_part = 4,
+  clocks_part = 5
+};
 
 /// A fingerprint of what turns messages into rows, for StoreSettings::configuration.
 std::uint64_t fingerprint(const StreamStateSettings& settings);

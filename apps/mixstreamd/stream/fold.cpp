@@ -46,7 +46,7 @@ Verdict compare(const StateSettings& state, const StateSettings& wanted) {
 }
 
 StreamStateSettings settings_of(const StreamConfig& config) {
-  return {.estimator = config.estimator, .payload = config.payload};
+  return {.estimator = config.estimator, .payload = config.payload, .identity = config.identity};
 }
 
 bool is_by_line(const StreamConfig& config) {
@@ -111,15 +111,24 @@ std::uint64_t Fold::taken_of(const std::string& file) const {
   return found == taken_.end() ? 0 : found->second;
 }
 
+/// The file of a replay without the offset, which is remembered; any other source as it is.
+std::string_view Fold::note_taken(std::string_view source) {
+  const std::size_t at = source.rfind('@');
+  if (!replayed_ || at == std::string_view::npos) return source;
+  std::uint64_t offset = 0;
+  std::from_chars(source.data() + at + 1, source.data() + source.size(), offset);
+  taken_[std::string(source.substr(0, at))] = offset;
+  return source.substr(0, at);
+}
+
+void Fold::take(const Rejection& rejection) {
+  note_taken(rejection.source);
+  state_.apply(rejection);
+}
+
 void Fold::take(const Message& message) {
   Message part = message;
-  if (replayed_) {
-    const std::size_t at = message.source.rfind('@');
-    std::uint64_t offset = 0;
-    std::from_chars(message.source.data() + at + 1, message.source.data() + message.source.size(), offset);
-    part.source = message.source.substr(0, at);
-    taken_[std::string(part.source)] = offset;
-  }
+  part.source = note_taken(message.source);
   if (!by_line_) {
     if (!part.payload.empty()) state_.apply(part);
     return;
@@ -141,6 +150,10 @@ Verdict Fold::take(const FedMessage& fed) {
 
 Verdict Fold::take(const Record& record) {
   if (const std::optional<FedMessage> fed = fed_message_in(record)) return take(*fed);
+  if (const std::optional<Rejection> rejection = rejection_in(record)) {
+    take(*rejection);
+    return std::monostate{};
+  }
   const std::optional<Message> message = message_in(record);
   if (!message) return state_.apply(record);
   take(*message);

@@ -22,7 +22,8 @@ class Fold {
   static Outcome<Fold> restore(const std::vector<Section>& sections, const StreamConfig& config);
 
   void take(const Message& message);
-  void take(const Rejection& rejection) { state_.apply(rejection); }
+  void take(const Rejection& rejection);
+  void take(const Reset& reset) { state_.apply(reset); }
   Verdict take(const Feedback& feedback) { return state_.apply(feedback); }
   Verdict take(const FedMessage& fed);
   /// Any of these, read back from a journal.
@@ -37,6 +38,7 @@ class Fold {
  private:
   Fold(const StreamConfig& config, StreamState state);
   bool read_taken(const Bytes& bytes);
+  std::string_view note_taken(std::string_view source);
 
   StreamState state_;
   std::map<std::string, std::uint64_t, std::less<>> taken_;

@@ -110,6 +110,32 @@ void Stream::set_feedback(Bytes feedback) {
   feedback_waits_ = !feedback_.empty();
 }
 
+void Stream::request_reset(const std::string& sensor) {
+  const std::lock_guard lock(view_mutex_);
+  resets_.push_back(sensor);
+}
+
+/// While the disk refuses, they wait.
+void Stream::keep_resets() {
+  std::vector<std::string> resets;
+  {
+    const std::lock_guard lock(view_mutex_);
+    resets.swap(resets_);
+  }
+  for (const std::string& sensor : resets) {
+    const std::lock_guard rows(rows_mutex_);
+    if (!store_) return;
+    if (!store_->append(Reset{sensor})) {
+      request_reset(sensor);
+      continue;
+    }
+    fold_.take(Reset{sensor});
+    ++record_count_;
+    log(LogLevel::warning, fmt::format("the sequence numbers of sensor '{}' are forgotten, as asked", sensor),
+        config_.name);
+  }
+}
+
 void Stream::keep_feedback(Clock::duration patience) {
   const std::lock_guard rows(rows_mutex_);
   if (!store_ || feedback_.empty() || Clock::now() - feedback_since_ < patience) return;
@@ -130,6 +156,7 @@ void Stream::keep_fit(Report report, const Estimator& copy) {
   const std::lock_guard lock(view_mutex_);
   ++fits_.refits;
   fits_.seconds += kept.solve_seconds;
+  fits_.times.add(kept.solve_seconds);
   judge(kept);
   ++fits_.made;
   if (fitted) {
@@ -155,6 +182,15 @@ void Stream::judge(const Report& report) {
       log(LogLevel::warning, fmt::format("{}: {}", kind, report.words), config_.name);
     }
   };
+  const double before = std::exchange(fits_.effective_rows, report.effective_rows);
+  if (report.effective_rows < before / 10.0) {
+    const std::string words = fmt::format(
+        "the weight of the stream collapsed from {:.0f} to {:.0f} rows: a clock far ahead made older rows "
+        "count "
+        "for nothing, or no rows came for many half-lives; look at the time of the newest rows",
+        before, report.effective_rows);
+    if (alarms_.goes_on("forgotten", report.rows, words)) log(LogLevel::warning, words, config_.name);
+  }
   tell("poor_fit", report.status == FitStatus::poor_fit);
   tell("no_fit", report.components.empty() && report.status != FitStatus::too_few_rows);
 }

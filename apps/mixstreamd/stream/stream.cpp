@@ -6,17 +6,30 @@
 #include <utility>
 
 #include "../log.hpp"
+#include "mixstream/moments/state_file.hpp"
 
 namespace mixstream {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto disk_patience = 1s;      // between two attempts
-constexpr auto longest_message = 5min;  // inside take(), before it counts as stuck
+constexpr auto disk_patience = 1s;            // between two attempts
+constexpr auto patience_with_snapshots = 3s;  // before waiting for one is an alarm
+constexpr auto longest_message = 5min;        // inside take(), before it counts as stuck
 
 double seconds_of(WallTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+std::string_view source_of(const Message& message) {
+  return message.source;
+}
+std::string_view source_of(const Rejection& /*it has no payload*/) {
+  return {};
+}
+
+double seconds_since(Stream::Clock::time_point began) {
+  return std::chrono::duration<double>(Stream::Clock::now() - began).count();
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -27,7 +40,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 
 Outcome<std::unique_ptr<Stream>> Stream::open(StreamConfig config, const std::string& folder) {
   Outcome<std::unique_ptr<Store>> store =
-      Store::open({.folder = folder, .configuration = fingerprint_of(config)});
+      Store::open({.folder = folder, .configuration = fingerprint_of(config), .reserves = true});
   if (!store) return store.refusal();
   const Recovered& recovered = store.value()->recovered();
   for (const std::string& note : recovered.notes) log(LogLevel::warning, note, config.name);
@@ -38,21 +51,25 @@ Outcome<std::unique_ptr<Stream>> Stream::open(StreamConfig config, const std::st
       recovered.snapshot ? std::move(recovered.snapshot->sections) : std::vector<Section>{};
   store.value()->release_recovered();
   std::unique_ptr<Stream> stream(
-      new Stream(std::move(config), std::move(store).value(), std::move(fold).value()));
+      new Stream(std::move(config), std::move(store).value(), std::move(fold).value(), folder));
   if (const Verdict verdict = stream->restore_memory(memory); !verdict) return verdict.refusal();
   if (const Verdict verdict = stream->replay(); !verdict) return verdict.refusal();
   return stream;
 }
 
-Stream::Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold)
-    : config_(std::move(config)), store_(std::move(store)), fold_(std::move(fold)) {}
+Stream::Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold, const std::string& folder)
+    : config_(std::move(config)),
+      folder_(folder),
+      store_(std::move(store)),
+      fold_(std::move(fold)),
+      marker_(folder) {}
 
 /// What no snapshot holds yet, in the order it came.
 Verdict Stream::replay() {
   std::uint64_t records = 0;
   const Verdict verdict = store_->replay([&](const Record& record) {
     ++records;
-    return fold_.take(record);
+    return replay_one(record);
   });
   if (!verdict) return verdict;
   record_count_ = records;
@@ -66,55 +83,100 @@ Verdict Stream::replay() {
   return verdict;
 }
 
+/// A record that has ended the process several times is put aside.
+Verdict Stream::replay_one(const Record& record) {
+  if (marker_.is_quarantined(record.number)) return quarantine(record);
+  marker_.begin(record.number);
+  Verdict verdict = fold_.take(record);
+  marker_.end();
+  return verdict;
+}
+
+/// Its bytes stay for whoever wants to know why; it counts as one refused row.
+Verdict Stream::quarantine(const Record& record) {
+  const std::string path = fmt::format("{}/quarantine-{:020}", folder_, record.number);
+  if (Verdict written = write_file(path, record.payload); !written) return written;
+  const std::string words = fmt::format(
+      "record {} ended the daemon {} times while it was read and is put aside: its bytes are in {}; send "
+      "them to the "
+      "developers, and look at who publishes such messages",
+      record.number, FoldMarker::most_attempts, path);
+  log(LogLevel::error, words, config_.name);
+  alarms_.happened("quarantine", fold_.estimator().state().row_count(), words, std::chrono::hours(24));
+  fold_.take(Rejection{"", "quarantined"});
+  return std::monostate{};
+}
+
 bool Stream::take(const Arrival& arrival) {
   const WallTime now = std::chrono::system_clock::now();
+  const Clock::time_point began = Clock::now();
   std::unique_lock rows(rows_mutex_);
   {
     const std::lock_guard lock(view_mutex_);
-    figures_.inside_since = Clock::now();
+    figures_.inside_since = began;
   }
   if (!store_) return false;
-  const bool stored = arrival.too_long ? append(Rejection{arrival.origin, "line_too_long"}, rows)
-                                       : append_message(arrival, seconds_of(now), rows);
+  const bool stored = append_arrival(arrival, seconds_of(now), rows);
   if (stored) {
     ++record_count_;
     note_rows(now);
+    const std::lock_guard lock(view_mutex_);
+    figures_.message_time.add(seconds_since(began));
   }
   rows.unlock();
   if (rows_say_due_ && wake_solver_) wake_solver_();
   return stored;
 }
 
-bool Stream::append_message(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows) {
+bool Stream::append_arrival(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows) {
   std::string place;
   if (!config_.replay.empty()) place = replay_source(arrival.origin, arrival.offset);
-  return append(Message{place.empty() ? arrival.origin : place, bytes_of(arrival.payload), now}, rows);
+  const std::string_view source = place.empty() ? arrival.origin : std::string_view(place);
+  if (arrival.too_long) return append(Rejection{source, "line_too_long"}, rows);
+  return append(Message{source, bytes_of(arrival.payload), now}, rows);
 }
 
 /// While the disk refuses, it waits and tries again.
 template <class Content>
 bool Stream::append(const Content& content, std::unique_lock<std::mutex>& rows) {
   for (;;) {
+    if (!wait_for_room(rows)) return false;
     const Outcome<std::uint64_t> number = keep(content);
+    if (number) disk_refuses_ = false;
     if (number) return true;
-    if (number.refusal().reason == Reason::too_large) return append(Rejection{"", "message_too_large"}, rows);
+    if (number.refusal().reason == Reason::too_large)
+      return append(Rejection{source_of(content), "message_too_large"}, rows);
     if (!wait_for_disk(number.refusal().text, rows)) return false;
   }
+}
+
+template <class Content>
+Outcome<std::uint64_t> Stream::append_timed(const Content& content) {
+  const Clock::time_point began = Clock::now();
+  Outcome<std::uint64_t> number = store_->append(content);
+  const std::lock_guard lock(view_mutex_);
+  if (number) figures_.append_time.add(seconds_since(began));
+  return number;
 }
 
 /// Journal first, then fold; both under one hold of the lock, so that they have the same order. What a fit
 /// fed back goes into the message's own record: one sync for both, and when it fails neither counts.
 Outcome<std::uint64_t> Stream::keep(const Message& message) {
   if (feedback_.empty()) {
-    Outcome<std::uint64_t> number = store_->append(message);
-    if (number) fold_.take(message);
+    Outcome<std::uint64_t> number = append_timed(message);
+    if (!number) return number;
+    marker_.begin(number.value());
+    fold_.take(message);
+    marker_.end();
     return number;
   }
   const FedMessage fed{{fold_.estimator().state().row_count(), feedback_}, message};
-  Outcome<std::uint64_t> number = store_->append(fed);
+  Outcome<std::uint64_t> number = append_timed(fed);
   if (!number) return number;
+  marker_.begin(number.value());
   if (const Verdict verdict = fold_.take(fed); !verdict)
     log(LogLevel::error, verdict.refusal().text, config_.name);
+  marker_.end();
   set_feedback({});
   return number;
 }
@@ -131,11 +193,33 @@ void Stream::note_trouble(const std::string& trouble, const std::string& consequ
   figures_.disk_trouble = trouble;
 }
 
+bool Stream::has_room() const {
+  return !store_ || (store_->figures().journal_bytes < config_.journal_limit && !store_->is_on_reserve());
+}
+
+/// While the journal is as long as it may be: only a snapshot makes room, and the source waits for it. False:
+/// the stream ends.
+bool Stream::wait_for_room(std::unique_lock<std::mutex>& rows) {
+  const Clock::time_point since = Clock::now();
+  while (!has_room()) {
+    if (Clock::now() - since > patience_with_snapshots)
+      note_trouble(
+          fmt::format("the journal has reached journal_mib ({} MiB) and no snapshot could shorten it: make "
+                      "room on the disk",
+                      config_.journal_limit >> 20),
+          "; rows wait");
+    given_up_.wait_for(rows, disk_patience, [this] { return giving_up_ || has_room(); });
+    if (giving_up_) return false;
+  }
+  return static_cast<bool>(store_);
+}
+
 /// Lets others at the rows for a moment. False: the daemon ends.
 bool Stream::wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows) {
+  disk_refuses_ = true;
   note_trouble(trouble, "; rows wait until the disk takes them");
   given_up_.wait_for(rows, disk_patience, [this] { return giving_up_; });
-  return !giving_up_;
+  return !giving_up_ && store_;
 }
 
 void Stream::give_up() {
@@ -158,7 +242,9 @@ void Stream::note_rows(std::optional<WallTime> now) {
   counts.in = folded.rows;
   counts.folded = folded.folded;
   counts.duplicate = folded.duplicate;
-  counts.gaps = fold_.state().sensors().gaps();
+  counts.gaps = fold_.state().sensors().opened_gaps();
+  counts.missing = fold_.state().sensors().gaps();
+  figures_.sensors = fold_.state().sensors().sensor_count();
   if (counts.refused_total() != folded.refused)
     counts.refused = estimator.refused();  // it allocates, so only when there are new ones
   figures_.row = counts.folded;
@@ -177,9 +263,10 @@ void Stream::note_rows(std::optional<WallTime> now) {
 
 bool Stream::snapshot_is_due() const {
   const std::uint64_t records = record_count_;
-  if (records == records_kept_) return false;
+  if (records == records_kept_ && !disk_refuses_ && journal_bytes_ < config_.journal_limit) return false;
   const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(last_snapshot_.load());
   if (since >= std::chrono::duration<double>(config_.snapshot_interval)) return true;
+  if (disk_refuses_) return since >= disk_patience;
   return since >= disk_patience && journal_bytes_ > config_.journal_limit / 2;
 }
 
@@ -188,6 +275,24 @@ void Stream::close() {
   const std::lock_guard keeping(keeping_mutex_);
   const std::lock_guard rows(rows_mutex_);
   store_.reset();
+}
+
+bool Stream::in_need() const {
+  const std::lock_guard lock(view_mutex_);
+  return disk_refuses_ || !snapshot_trouble_.empty();
+}
+
+/// The disk may be full of our own journal: the snapshot takes the room that was kept for it, and the journal
+/// that it makes superfluous goes at once.
+Verdict Stream::snapshot_in_need(const PendingSnapshot& pending) {
+  store_->use_reserve();
+  Verdict verdict = store_->write_snapshot(pending);
+  if (verdict) {
+    const std::lock_guard rows(rows_mutex_);
+    verdict = store_->keep_only(pending);
+  }
+  store_->restore_reserve();
+  return verdict;
 }
 
 Verdict Stream::snapshot() {
@@ -200,8 +305,9 @@ Verdict Stream::snapshot() {
   const std::uint64_t records = record_count_;
   rows.unlock();
   last_snapshot_ = Clock::now().time_since_epoch().count();
-  const Verdict verdict = store_->write_snapshot(pending);
+  const Verdict verdict = in_need() ? snapshot_in_need(pending) : store_->write_snapshot(pending);
   journal_bytes_ = store_->figures().journal_bytes;
+  given_up_.notify_all();
   const std::lock_guard lock(view_mutex_);
   snapshot_trouble_ = verdict ? "" : verdict.refusal().text;
   if (!verdict) return verdict;

@@ -24,6 +24,7 @@
 #include "../view.hpp"
 #include "alarms.hpp"
 #include "fold.hpp"
+#include "fold_marker.hpp"
 #include "store/store.hpp"
 
 namespace mixstream {
@@ -60,12 +61,15 @@ class Stream {
 
   /// Journals what a fit fed back when no message has come for so long to take it along.
   void keep_feedback(Clock::duration patience);
+  void keep_resets();
   bool snapshot_is_due() const;
   Verdict snapshot();
 
   // ---- Any thread; none of these waits for the disk or a solve. ----
 
   Verdict request_refit();
+  /// Forgets a sensor's sequence numbers soon: a record of its own, written by the keeper.
+  void request_reset(const std::string& sensor);
   /// Called whenever a refit has fallen due. Set before the sources begin.
   void on_due(std::function<void()> wake) { wake_solver_ = std::move(wake); }
   std::shared_ptr<const StreamView> view() const;
@@ -82,10 +86,13 @@ class Stream {
   struct Figures {
     RowCounts counts;
     std::uint64_t row = 0;  // of the state
+    std::size_t sensors = 0;
     std::optional<WallTime> last_row;
     std::optional<DriftEvent> drift;  // the newest
     std::string disk_trouble;         // empty: none
     std::optional<Clock::time_point> inside_since;
+    Histogram append_time;
+    Histogram message_time;
   };
   /// What the solver knows.
   struct Fits {
@@ -99,6 +106,8 @@ class Stream {
     double seconds = 0.0;
     std::uint64_t published = 0;  // what of `made`
     std::uint64_t made = 0;       // changes of the view
+    double effective_rows = 0.0;  // of the last fit
+    Histogram times;
   };
 
   /// What alarms have been made of.
@@ -108,15 +117,23 @@ class Stream {
     std::uint64_t drift = 0;  // row of the last event
   };
 
-  Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold);
+  Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold, const std::string& folder);
+  Verdict replay_one(const Record& record);
+  Verdict quarantine(const Record& record);
   std::vector<Section> memory() const;
   Verdict restore_memory(std::span<const Section> sections);
   Verdict replay();
-  bool append_message(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows);
+  bool append_arrival(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows);
   template <class Content>
   bool append(const Content& content, std::unique_lock<std::mutex>& rows);
+  template <class Content>
+  Outcome<std::uint64_t> append_timed(const Content& content);
   Outcome<std::uint64_t> keep(const Message& message);
   Outcome<std::uint64_t> keep(const Rejection& rejection);
+  bool in_need() const;
+  Verdict snapshot_in_need(const PendingSnapshot& pending);
+  bool has_room() const;
+  bool wait_for_room(std::unique_lock<std::mutex>& rows);
   bool wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows);
   void note_trouble(const std::string& trouble, const std::string& consequence);
   void note_rows(std::optional<WallTime> now);
@@ -128,15 +145,19 @@ class Stream {
   void judge(const Report& report);
   void watch_rate(Clock::time_point now);
   void watch_rows();
+  void watch_refused();
+  void watch_sensors();
   void watch_disk();
   void watch_source(const SourceState& source, const std::vector<SourceEvent>& events, Clock::time_point now);
 
   const StreamConfig config_;
+  const std::string folder_;
 
   std::mutex keeping_mutex_;       // around snapshots; before rows_mutex_
   mutable std::mutex rows_mutex_;  // the store's appends and the fold, in this order
   std::unique_ptr<Store> store_;   // null: closed
   Fold fold_;
+  FoldMarker marker_;
   Bytes feedback_;                           // of the newest fit, waiting for the next message; empty: none
   std::atomic<bool> feedback_waits_{false};  // the same, for who does not hold the lock
   Clock::time_point feedback_since_{};
@@ -151,6 +172,7 @@ class Stream {
   Alarms alarms_;
   SourceState source_{false, false, "not started"};
   SourceCounts source_counts_;
+  std::vector<std::string> resets_;  // sensors that somebody wants forgotten
   double rows_per_second_ = 0.0;
   Clock::time_point rate_since_ = Clock::now();
   std::uint64_t rate_rows_ = 0;
@@ -165,6 +187,7 @@ class Stream {
   std::atomic<bool> rows_say_due_{false};  // by row count, or for the polish
   std::atomic<std::uint64_t> row_count_{0};
   std::atomic<std::uint64_t> journal_bytes_{0};
+  std::atomic<bool> disk_refuses_{false};       // the last append
   std::atomic<std::uint64_t> record_count_{0};  // taken by this process
   std::atomic<std::uint64_t> records_kept_{0};  // of them, in a snapshot
   std::atomic<std::uint64_t> rows_at_refit_{0};

@@ -25,6 +25,26 @@ std::string words_of(const DriftEvent& event) {
       event.deviations, event.nats_per_row);
 }
 
+/// What to do about rows refused for a reason; empty where the reason says it.
+std::string advice_on(std::string_view reason) {
+  if (reason == "clock_ahead")
+    return "; clock_ahead: the time of these rows is ahead of ours: set the sensor's clock, and send seconds";
+  if (reason == "clock_jump")
+    return "; clock_jump: these rows' time is many half-lives from the other sensors': set the sensor's "
+           "clock";
+  if (reason == "sequence_jump")
+    return "; sequence_jump: numbers far ahead of the sensor's last: look at the sensor, or raise "
+           "largest_jump";
+  if (reason == "too_old" || reason == "old_epoch")
+    return fmt::format(
+        "; {}: numbers far below the sensor's newest: let it raise its epoch when it begins anew, or "
+        "POST its name to the stream's address /reset",
+        reason);
+  if (reason == "too_many_sensors") return "; too_many_sensors: raise most_sensors";
+  if (reason == "message_too_large") return "; message_too_large: send at most 4 MiB in a message";
+  return "";
+}
+
 std::string words_of(const StreamConfig& config) {
   if (!config.topic.empty()) return "MQTT " + config.topic;
   if (!config.socket.empty()) return "socket " + config.socket;
@@ -74,26 +94,47 @@ void Stream::watch_rows() {
   const RowCounts& counts = figures_.counts;
   if (counts.gaps > watched_.gaps) {
     const std::string words = fmt::format(
-        "{} rows are missing between those that came ({} in all): a sensor or the "
-        "broker lost them, or they come late",
-        counts.gaps - watched_.gaps, counts.gaps);
+        "{} rows are missing between those that came ({} in all, {} still): a sensor or the broker lost "
+        "them, or "
+        "they come late; look at the sensor, and at the broker's max_queued_messages",
+        counts.gaps - watched_.gaps, counts.gaps, counts.missing);
     if (alarms_.goes_on("gap", figures_.row, words)) log(LogLevel::warning, words, config_.name);
   }
+  watched_.gaps = counts.gaps;
+  watch_refused();
+  watch_sensors();
+  if (!figures_.drift || figures_.drift->row == watched_.drift) return;
+  watched_.drift = figures_.drift->row;
+  alarms_.happened("drift", figures_.drift->row, words_of(*figures_.drift));
+  log(LogLevel::warning, words_of(*figures_.drift), config_.name);
+}
+
+void Stream::watch_refused() {
+  const RowCounts& counts = figures_.counts;
   const std::uint64_t refused = counts.refused_total();
   if (refused > watched_.refused) {
     std::string words = fmt::format("{} rows refused", refused);
     for (const auto& [reason, count] : counts.refused) words += fmt::format(", {} {}", count, reason);
+    for (const auto& [reason, count] : counts.refused) words += advice_on(reason);
     refused_since_ = Clock::now();
     if (alarms_.holds("refused", figures_.row, words)) log(LogLevel::warning, words, config_.name);
   } else if (Clock::now() - refused_since_ > 10min) {
     alarms_.over("refused");
   }
-  watched_.gaps = counts.gaps;
   watched_.refused = refused;
-  if (!figures_.drift || figures_.drift->row == watched_.drift) return;
-  watched_.drift = figures_.drift->row;
-  alarms_.happened("drift", figures_.drift->row, words_of(*figures_.drift));
-  log(LogLevel::warning, words_of(*figures_.drift), config_.name);
+}
+
+void Stream::watch_sensors() {
+  const std::size_t most = config_.identity.most_sensors;
+  if (figures_.sensors < most) {
+    alarms_.over("sensors");
+    return;
+  }
+  alarms_.holds(
+      "sensors", figures_.row,
+      fmt::format("{} sensors are known, as many as most_sensors allows: rows of further ones are refused "
+                  "until one has not sent for sensor_expiry; raise most_sensors if they are real",
+                  figures_.sensors));
 }
 
 void Stream::watch_disk() {
@@ -128,12 +169,16 @@ std::shared_ptr<const StreamView> Stream::view() const {
   view->stale_words = fits_.stale_words;
   view->refit_running = fits_.running;
   view->rows = figures_.counts;
+  view->sensors = figures_.sensors;
   view->rows_per_second = rows_per_second_;
   view->last_row = figures_.last_row;
   view->refits = fits_.refits;
   view->refits_failed = fits_.failed;
   view->solve_seconds = fits_.seconds;
   view->snapshot = snapshot_time_;
+  view->append_time = figures_.append_time;
+  view->message_time = figures_.message_time;
+  view->solve_time = fits_.times;
   view->source_connected = source_.connected;
   view->source_words = source_.words;
   view->unmatched_messages = source_counts_.unmatched;

@@ -32,9 +32,9 @@ Json rows_json(const StreamView& stream) {
   Json json{{"in", stream.rows.in}, {"folded", stream.rows.folded}, {"duplicate", stream.rows.duplicate}};
   json["refused"] = Json::object();
   for (const auto& [reason, count] : stream.rows.refused) json["refused"][reason] = count;
-  json["set_aside"] = stream.rows.set_aside;
   json["gaps"] = stream.rows.gaps;
-  json["queued"] = stream.queue_rows;
+  json["missing"] = stream.rows.missing;
+  json["sensors"] = stream.sensors;
   json["per_second"] = number(stream.rows_per_second);
   json["last"] = time_json(stream.last_row);
   return json;

@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
+#include <utility>
 
 #include "process_figures.hpp"
 
@@ -49,19 +51,20 @@ constexpr StreamFamily stream_families[] = {
      [](const StreamView& s) { return s.health.ok ? 1.0 : 0.0; }},
     {"mixstream_source_connected", "gauge", "Whether the source of rows is connected: 1 or 0.",
      [](const StreamView& s) { return s.source_connected ? 1.0 : 0.0; }},
-    {"mixstream_rows_in_total", "counter", "Rows that came: folded, duplicate, refused and set aside ones.",
+    {"mixstream_rows_in_total", "counter", "Rows that came: folded, duplicate and refused ones.",
      [](const StreamView& s) { return counted(s.rows.in); }},
     {"mixstream_rows_folded_total", "counter", "Rows that entered the moments.",
      [](const StreamView& s) { return counted(s.rows.folded); }},
     {"mixstream_rows_duplicate_total", "counter", "Rows that had come before and were dropped.",
      [](const StreamView& s) { return counted(s.rows.duplicate); }},
-    {"mixstream_rows_set_aside_total", "counter", "Rows kept out of the moments.",
-     [](const StreamView& s) { return counted(s.rows.set_aside); }},
     {"mixstream_sequence_gaps_total", "counter",
-     "Sequence numbers that never came: rows lost before the daemon.",
+     "Sequence numbers that were skipped: rows late, or lost before the daemon.",
      [](const StreamView& s) { return counted(s.rows.gaps); }},
-    {"mixstream_queue_rows", "gauge", "Rows taken from the source and not yet folded.",
-     [](const StreamView& s) { return counted(s.queue_rows); }},
+    {"mixstream_sequence_missing", "gauge",
+     "Of the skipped sequence numbers, those that have not come since.",
+     [](const StreamView& s) { return counted(s.rows.missing); }},
+    {"mixstream_sensors", "gauge", "Sensors that are told apart by their sequence numbers.",
+     [](const StreamView& s) { return counted(s.sensors); }},
     {"mixstream_mqtt_unmatched_total", "counter",
      "Messages of the broker that fit no stream's topic; dropped.",
      [](const StreamView& s) { return counted(s.unmatched_messages); }},
@@ -132,6 +135,17 @@ void add_streams(MetricsText& out, const Streams& streams) {
     for (const auto& [kind, count] : active)
       out.sample({{"stream", stream->name}, {"kind", kind}}, counted(count));
   }
+}
+
+void add_times(MetricsText& out, const Streams& streams) {
+  const auto each = [&](std::string_view name, std::string_view help, Histogram StreamView::*times) {
+    out.family(name, "histogram", help);
+    for (const auto& stream : streams) out.histogram({{"stream", stream->name}}, (*stream).*times);
+  };
+  each("mixstream_append_seconds", "Writing and syncing a record of the journal.", &StreamView::append_time);
+  each("mixstream_message_seconds", "From a message's coming to its acknowledgement.",
+       &StreamView::message_time);
+  each("mixstream_refit_seconds", "A re-solve.", &StreamView::solve_time);
 }
 
 void add_fits(MetricsText& out, const Streams& streams) {
@@ -228,11 +242,29 @@ void MetricsText::sample(const Labels& labels, double value) {
   text_ += fmt::format("{} {}\n", labels.empty() ? "" : "}", value);
 }
 
+void MetricsText::histogram(const Labels& labels, const Histogram& times) {
+  const std::string name = std::exchange(name_, name_ + "_bucket");
+  Labels bucket = labels;
+  bucket.emplace_back("le", "");
+  for (std::size_t i = 0; i < Histogram::bounds.size(); ++i) {
+    bucket.back().second = fmt::format("{}", Histogram::bounds[i]);
+    sample(bucket, counted(times.up_to(i)));
+  }
+  bucket.back().second = "+Inf";
+  sample(bucket, counted(times.count()));
+  name_ = name + "_sum";
+  sample(labels, times.sum());
+  name_ = name + "_count";
+  sample(labels, counted(times.count()));
+  name_ = name;
+}
+
 std::string metrics_text(const DaemonView& daemon, const HttpCounts& http) {
   MetricsText out;
   const Streams streams = daemon.streams();
   add_daemon(out, daemon);
   add_streams(out, streams);
+  add_times(out, streams);
   add_fits(out, streams);
   add_laws(out, streams);
   add_http(out, http);

@@ -19,6 +19,7 @@ class MetricsText {
   using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
   void family(std::string_view name, std::string_view type, std::string_view help);
+  void histogram(const Labels& labels, const Histogram& times);
   void sample(const Labels& labels, double value);  ///< of the last family
   const std::string& text() const noexcept { return text_; }
 

@@ -5,6 +5,7 @@
 
 #include "api.hpp"
 #include "mixstream/likelihood/prediction.hpp"
+#include "shallow_json.hpp"
 
 namespace mixstream::web {
 namespace {
@@ -20,8 +21,9 @@ struct Question {
 };
 
 Outcome<Question> question_of(const std::string& body) {
-  const Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded()) return Refusal{Reason::bad_input, "the body is not JSON: " + shape};
+  const std::optional<Json> parsed = shallow_json(body);
+  if (!parsed) return Refusal{Reason::bad_input, "the body is not JSON, or nested deeply: " + shape};
+  const Json& json = *parsed;
   if (!json.is_object() || !json.contains("rows") || !json["rows"].is_array())
     return Refusal{Reason::bad_input, "the body holds no list of rows: " + shape};
   Question question{json["rows"]};

@@ -72,10 +72,10 @@ Verdict check(const WebSettings& settings, const Address& address) {
   if (settings.certificate_file.empty() != settings.key_file.empty())
     return Refusal{Reason::bad_settings,
                    "certificate_file and key_file belong together: give both or neither"};
-  if (!is_loopback(address) && settings.token_file.empty() && settings.certificate_file.empty()) {
+  if (!is_loopback(address) && (settings.token_file.empty() || settings.certificate_file.empty())) {
     return Refusal{
         Reason::bad_settings,
-        fmt::format("{} can be reached from other machines: give token_file, or certificate_file and "
+        fmt::format("{} can be reached from other machines: give token_file, and certificate_file with "
                     "key_file, or listen on 127.0.0.1",
                     settings.address)};
   }

@@ -9,6 +9,7 @@
 #include "api.hpp"
 #include "live_page.hpp"
 #include "mixstream/report/json.hpp"
+#include "shallow_json.hpp"
 
 namespace mixstream::web {
 namespace {
@@ -17,7 +18,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view streams_path = "/api/v1/streams";
 constexpr std::array<std::string_view, 4> readable_leaves = {"", "data", "history", "model"};
-constexpr std::array<std::string_view, 2> writable_leaves = {"predict", "refit"};
+constexpr std::array<std::string_view, 3> writable_leaves = {"predict", "refit", "reset"};
+
+constexpr std::chrono::seconds shortest_refit_pause(1);  // of one stream
 
 bool holds(const auto& list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
@@ -97,6 +100,7 @@ Response Site::stream_route(const Request& request, std::string_view rest) {
 Response Site::stream_answer(const Request& request, const StreamView& stream, std::string_view leaf) {
   if (leaf.empty()) return response_of(stream_json(stream));
   if (leaf == "refit") return refit(stream);
+  if (leaf == "reset") return reset(request, stream);
   if (leaf == "predict") {
     if (!says_json(request)) return error_response(415, "send rows with Content-Type: application/json");
     return predict_response(stream, request.body);
@@ -116,10 +120,32 @@ Response Site::unknown_stream(const std::string& name) const {
 }
 
 Response Site::refit(const StreamView& stream) {
+  const auto now = std::chrono::steady_clock::now();
+  auto& last = refits_asked_.try_emplace(stream.name, now - shortest_refit_pause).first->second;
+  if (now - last < shortest_refit_pause) {
+    Response answer = error_response(429, "one was asked for within this second: ask again after it");
+    answer.headers.emplace_back("Retry-After", "1");
+    return answer;
+  }
+  last = now;
   const Verdict verdict = daemon_.request_refit(stream.name);
   if (!verdict) return error_response(409, verdict.refusal().text);
   const Json json{{"stream", stream.name}, {"requested", true}};
   return response_of(json.dump() + "\n", "application/json", 202);
+}
+
+/// {"sensor":"NAME"}: its sequence numbers so far are forgotten.
+Response Site::reset(const Request& request, const StreamView& stream) {
+  if (!says_json(request)) return error_response(415, "send the sensor with Content-Type: application/json");
+  const std::optional<Json> json = shallow_json(request.body);
+  if (!json || !json->is_object() || !json->contains("sensor") || !(*json)["sensor"].is_string())
+    return error_response(400, R"(send {"sensor":"NAME"})");
+  const std::string sensor = (*json)["sensor"];
+  const Verdict verdict = daemon_.request_reset(stream.name, sensor);
+  if (!verdict) return error_response(409, verdict.refusal().text);
+  const Json answer{{"stream", stream.name}, {"sensor", sensor}, {"requested", true}};
+  return response_of(answer.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n", "application/json",
+                     202);
 }
 
 const Site::Drawn& Site::drawn(const StreamView& stream) {

@@ -36,6 +36,7 @@ class Site {
   Response stream_answer(const Request& request, const StreamView& stream, std::string_view leaf);
   Response unknown_stream(const std::string& name) const;
   Response refit(const StreamView& stream);
+  Response reset(const Request& request, const StreamView& stream);
   const Drawn& drawn(const StreamView& stream);
 
   DaemonView& daemon_;
@@ -43,6 +44,7 @@ class Site {
   Response page_;
   HttpCounts http_;
   std::map<std::string, Drawn, std::less<>> drawn_;
+  std::map<std::string, std::chrono::steady_clock::time_point, std::less<>> refits_asked_;  // when last
 };
 
 }  // namespace mixstream::web

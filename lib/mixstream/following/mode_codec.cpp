@@ -160,6 +160,7 @@ constexpr auto polish = [](auto& a, auto& state) {
   a.number(state.moves);
   a.number(state.refused_moves);
   a.number(state.fades);
+  a.number(state.changes);
   a.number(state.log_likelihood);
 };
 

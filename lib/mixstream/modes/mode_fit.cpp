@@ -101,7 +101,8 @@ DenseMatrix ModePolish::covariance() noexcept {
 }
 
 /// Batch sums b, carried to the estimate by their share of H and with their mean taken off: the trace of H^-1
-/// sum b b', a parameter that scores move. Called on a copy whose anchor is the estimate.
+/// sum b b', a parameter of laws and noise. Changes of mode are too few in a batch to tell. Called on a copy
+/// whose anchor is the estimate.
 double ModePolish::dispersion() noexcept {
   double total = 0.0;
   std::size_t count = 0;
@@ -109,7 +110,16 @@ double ModePolish::dispersion() noexcept {
     total += batch.weight;
     count += batch.weight > 0.5 * state_.batch_weight ? 1 : 0;
   }
-  const auto rank = static_cast<double>(solver_.factor(state_.sums.information));
+  const auto of_chain = [&](std::size_t q) {
+    return persists() && q >= state_.shape.who_at() && q < state_.shape.variances_at();
+  };
+  for (std::size_t i = 0; i < size(); ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      const std::size_t at = packed_index(i, j);
+      work_[at] = of_chain(i) || of_chain(j) ? 0.0 : state_.sums.information[at];
+    }
+  }
+  const auto rank = static_cast<double>(solver_.factor(work_));
   if (count < 8 || rank == 0.0) return 1.0;
   std::vector<double> mean(size());
   std::vector<std::vector<double>> sums;
@@ -120,7 +130,7 @@ double ModePolish::dispersion() noexcept {
     multiply_packed(state_.sums.information, moved_, product_);
     std::vector<double> sum(size());
     for (std::size_t q = 0; q < size(); ++q) {
-      sum[q] = state_.free[q] * (batch.score[q] + product_[q] / total);
+      sum[q] = of_chain(q) ? 0.0 : batch.score[q] + product_[q] / total;
       mean[q] += sum[q];
     }
     sums.push_back(std::move(sum));
@@ -151,6 +161,7 @@ ModeFit ModePolish::fit() const {
     result.batches += batch.weight > 0.5 * settled.state_.batch_weight ? 1 : 0;
   if (persists()) result.counts = {k(), k(), settled.state_.sums.counts};
   result.visits = settled.state_.visits;
+  result.changes = settled.state_.changes;
   result.rows = settled.state_.sums.weight;
   return result;
 }
@@ -186,6 +197,7 @@ Verdict ModePolish::merge(const ModePolish& other) {
   state_.sums.weight += added.state_.sums.weight;
   state_.rows += added.state_.rows;
   state_.log_likelihood += added.state_.log_likelihood;
+  state_.changes += added.state_.changes;
   for (const ScoreBatch& batch : added.state_.batches) {
     if (!(batch.weight > 0.0)) continue;
     block_weight_ = batch.weight;

@@ -193,6 +193,7 @@ void ModePolish::count_transitions() noexcept {
       if (j == i) continue;
       const double score = block_score_[state_.shape.cell(i, j)];
       rest -= score;
+      state_.changes += std::max((score + a(i, j) * state_.block_use[i]) / state_.growth, 0.0);
       state_.sums.counts[i * k() + j] += score + a(i, j) * state_.block_use[i];
     }
     state_.sums.counts[i * k() + i] += rest + a(i, i) * state_.block_use[i];
@@ -320,18 +321,24 @@ void ModePolish::find_step() noexcept {
   if (persists()) rare_steps();
 }
 
-/// n_0 older rows and n_1 newer ones that say the same lie apart by chance: (theta_0 - theta)' H_0 (theta_0 -
-/// theta) is n_1 / (n_0 + n_1) of a chi-square. Where it is far more, the older ones were taken at anchors
-/// too far off, and fade. True if they did.
+/// Older rows and newer ones that say the same lie apart by chance: with g_0 = H_0 (theta_0 - theta), what
+/// the older ones' gradient is at the estimate of all, g_0' (H_0^-1 + H_1^-1) g_0 is a chi-square, whatever
+/// each part saw of which law. Where it is far more, the older ones were taken at anchors too far off, and
+/// fade. True if they did.
 bool ModePolish::doubt_older_rows() noexcept {
   const ScoreSums& older = state_.older;
   const double newer = state_.sums.weight - older.weight;
   if (!(older.weight > 0.0) || !(newer > 0.0)) return false;
-  const auto dof = static_cast<double>(solver_.factor(older.information));
+  multiply_packed(older.information, step_, product_);
+  for (std::size_t q = 0; q < size(); ++q) product_[q] = state_.free[q] * (older.gradient[q] - product_[q]);
+  for (std::size_t at = 0; at < work_.size(); ++at)
+    work_[at] = state_.sums.information[at] - older.information[at];
+  const std::size_t newer_rank = solver_.factor(work_);
+  double chi_square = solver_.inverse_form(product_);
+  const std::size_t older_rank = solver_.factor(older.information);
+  chi_square += solver_.inverse_form(product_);
+  const auto dof = static_cast<double>(std::min(newer_rank, older_rank));
   if (dof == 0.0) return false;
-  multiply_packed(older.information, step_, product_);  // H_0 step - gradient_0 = H_0 (step - step_0)
-  for (std::size_t q = 0; q < size(); ++q) product_[q] -= older.gradient[q];
-  const double chi_square = solver_.inverse_form(product_) * state_.sums.weight / newer;
   if (!(deviations_of_chi_square(chi_square, dof) > contradiction)) return false;
   take_away(state_.sums, older, 1.0 - dof / chi_square);
   ++state_.fades;
@@ -367,6 +374,12 @@ void ModePolish::admit_cells() noexcept {
       state_.sums.information[packed_index(q, q)] += seen;
     }
   }
+}
+
+void ModePolish::begin_moving(const ModePolishSettings& settings) noexcept {
+  state_.settings.first_move = settings.first_move;
+  state_.settings.move_every = settings.move_every;
+  move_anchor();
 }
 
 void ModePolish::move_anchor() noexcept {

@@ -80,6 +80,7 @@ struct ModePolishState {
   std::uint64_t moves = 0;
   std::uint64_t refused_moves = 0;  ///< whose step was not finite
   std::uint64_t fades = 0;          ///< times that older rows were doubted
+  double changes = 0.0;             ///< of mode, expected, over all rows ever absorbed
   double log_likelihood = 0.0;      ///< sum of log p(y | x, past), each at its anchor
 
   friend bool operator==(const ModePolishState&, const ModePolishState&) = default;
@@ -100,6 +101,7 @@ struct ModeFit {
   DenseMatrix covariance;      ///< of theta
   DenseMatrix counts;          ///< expected transitions: persistent
   std::vector<double> visits;  ///< rows spent in each mode
+  double changes = 0.0;        ///< of mode that were seen
   double dispersion = 1.0;     ///< variance of batch sums over what the scores promise: 1 for a right model
   std::size_t batches = 0;     ///< behind it
   double rows = 0.0;           ///< weight of all rows
@@ -135,6 +137,9 @@ class ModePolish {
 
   /// Moves the anchor to the estimate. Called by absorb. No throw, no allocation.
   void move_anchor() noexcept;
+
+  /// From now on the anchor moves as these settings say, as it does at once. No throw, no allocation.
+  void begin_moving(const ModePolishSettings& settings) noexcept;
 
   /// Adds another polish of the same shape, its laws matched to these; its chains are cut. Refuses others.
   Verdict merge(const ModePolish& other);

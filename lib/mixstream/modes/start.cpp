@@ -111,11 +111,13 @@ SettledModel settle(const Mixture& laws, const ModeShape& shape, const HeldRows&
 
 ModePolish polish_of_runs(const ModeModel& model, const ModeShape& shape, const HeldRows& held,
                           const ModePolishSettings& settings) {
-  ModePolish polish(model, shape, settings);
+  ModePolishSettings patient = settings;
+  patient.first_move = patient.move_every = ~std::uint64_t{0} >> 1;  // what few rows say must not move it
+  ModePolish polish(model, shape, patient);
   for_each_row({held.runs, nullptr, held.slots}, [&](const Row& row, std::size_t slot, unsigned steps) {
     polish.absorb(row, {slot, steps});
   });
-  polish.move_anchor();
+  polish.begin_moving(settings);
   return polish;
 }
 

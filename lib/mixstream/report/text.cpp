@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/report/counted.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -73,13 +75,6 @@ class TextReport {
     std::string result;
     for (const std::string& name : names) result += (result.empty() ? "" : " + ") + name;
     return result;
-  }
-
-  /// 1234567 as 1,234,567.
-  static std::string grouped(std::uint64_t number) {
-    std::string digits = std::to_string(number);
-    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-    return digits;
   }
 
   /// A value with as many digits as its error supports, and the error.

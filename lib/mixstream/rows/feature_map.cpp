@@ -2,33 +2,42 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
+
+#include "mixstream/rows/feature_spelling.hpp"
 
 namespace mixstream {
 namespace {
 
-constexpr int largest_power = 32;
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
-bool is_name_character(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+double power_of(double base, int power) noexcept {
+  double product = 1.0;
+  for (; power > 0; power >>= 1) {  // by squaring
+    if ((power & 1) != 0) product *= base;
+    base *= base;
+  }
+  return product;
 }
 
-std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
+char lower(char c) noexcept {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }
 
-/// A column's name as the parser reads it: odd names between backquotes.
-std::string spelled(const std::string& name) {
-  const bool plain =
-      std::ranges::all_of(name, is_name_character) && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
-  return plain ? name : "`" + name + "`";
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string result;
-  for (const std::string& name : names) result += (result.empty() ? "" : ", ") + name;
-  return result;
+std::size_t edit_distance(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= one.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= other.size(); ++j) {
+      const std::size_t change = diagonal + (lower(one[i - 1]) == lower(other[j - 1]) ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
+    }
+  }
+  return row.back();
 }
 
 }  // namespace
@@ -38,162 +47,19 @@ std::string nearest_name(std::string_view wanted, const std::vector<std::string>
   // Some letter must agree: no one-letter name is like another.
   std::size_t best_distance = std::min(std::max<std::size_t>(2, wanted.size() / 3) + 1, wanted.size());
   for (const std::string& name : known) {
-    std::vector<std::size_t> row(name.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 1; i <= wanted.size(); ++i) {
-      std::size_t diagonal = std::exchange(row[0], i);
-      for (std::size_t j = 1; j <= name.size(); ++j) {
-        const std::size_t change = diagonal + (wanted[i - 1] == name[j - 1] ? 0 : 1);
-        diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, change}));
-      }
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
-      best = name;
-    }
+    const std::size_t distance = edit_distance(wanted.substr(0, 60), std::string_view(name).substr(0, 60));
+    if (distance >= best_distance) continue;
+    best_distance = distance;
+    best = name;
   }
-  return best;
-}
-
-/// Reads one character after the other; every refusal says where in the text it stands.
-class FeatureMapParser {
- public:
-  FeatureMapParser(std::string_view text, const std::vector<std::string>* columns)
-      : text_(text), known_(columns) {
-    if (columns != nullptr) map_.columns_ = *columns;
-  }
-
-  Outcome<FeatureMap> parse() {
-    if (text_.find_first_not_of(" \t") == std::string_view::npos) return refuse("the feature map is empty");
-    do {
-      if (Verdict verdict = parse_feature(); !verdict) return verdict.refusal();
-    } while (accept(','));
-    if (!at_end()) return refuse("unexpected " + quoted(text_.substr(at_, 1)));
-    return std::move(map_);
-  }
-
- private:
-  Verdict parse_feature() {
-    std::vector<FeatureMap::Factor> factors;
-    do {
-      if (Verdict verdict = parse_factor(factors); !verdict) return verdict;
-    } while (accept('*'));
-    std::ranges::sort(factors, {}, &FeatureMap::Factor::column);
-    std::string name = name_of(factors);
-    if (std::ranges::find(map_.names_, name) != map_.names_.end())
-      return refuse("the feature " + quoted(name) + " stands twice");
-    if (factors.empty()) map_.constant_feature_ = static_cast<int>(map_.names_.size());
-    map_.names_.push_back(std::move(name));
-    map_.factors_.insert(map_.factors_.end(), factors.begin(), factors.end());
-    map_.ends_.push_back(map_.factors_.size());
-    return std::monostate{};
-  }
-
-  /// "1", a name, or a name with ^power; equal names in one product add their powers.
-  Verdict parse_factor(std::vector<FeatureMap::Factor>& factors) {
-    skip_blanks();
-    const bool backquoted = at_ < text_.size() && text_[at_] == '`';
-    const std::string name = backquoted ? take_backquoted() : take_name();
-    if (name.empty()) return refuse("a column name or 1 is expected");
-    if (name == "1" && !backquoted) return std::monostate{};
-    if (!backquoted && std::isdigit(static_cast<unsigned char>(name[0])) != 0) {
-      return refuse(quoted(name) +
-                    " is not a feature: the constant is written 1, and names begin with a letter");
-    }
-    Outcome<std::size_t> column = column_of(name);
-    if (!column) return column.refusal();
-    int power = 1;
-    if (accept('^')) {
-      power = take_power();
-      if (power < 1) return refuse("a power is a whole number from 1 to " + std::to_string(largest_power));
-    }
-    const auto same = std::ranges::find(factors, column.value(), &FeatureMap::Factor::column);
-    if (same == factors.end()) {
-      factors.push_back({column.value(), power});
-    } else {
-      same->power += power;
-      if (same->power > largest_power) return refuse("a power is at most " + std::to_string(largest_power));
-    }
-    return std::monostate{};
-  }
-
-  Outcome<std::size_t> column_of(const std::string& name) {
-    const auto found = std::ranges::find(map_.columns_, name);
-    if (found != map_.columns_.end()) return static_cast<std::size_t>(found - map_.columns_.begin());
-    if (known_ == nullptr) {
-      map_.columns_.push_back(name);
-      return map_.columns_.size() - 1;
-    }
-    const std::string near = nearest_name(name, *known_);
-    return refuse("there is no column " + quoted(name) +
-                  (near.empty() ? "" : "; did you mean " + quoted(near) + "?") +
-                  " (columns: " + joined(*known_) + ")");
-  }
-
-  std::string name_of(const std::vector<FeatureMap::Factor>& factors) const {
-    std::string name;
-    for (const auto& [column, power] : factors) {
-      name += (name.empty() ? "" : "*") + spelled(map_.columns_[column]);
-      if (power > 1) name += "^" + std::to_string(power);
-    }
-    return name.empty() ? "1" : name;
-  }
-
-  std::string take_name() {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && is_name_character(text_[at_])) ++at_;
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-
-  /// Column names with other characters stand between backquotes.
-  std::string take_backquoted() {
-    const std::size_t end = text_.find('`', at_ + 1);
-    if (end == std::string_view::npos) return "";
-    std::string name(text_.substr(at_ + 1, end - at_ - 1));
-    at_ = end + 1;
-    return name;
-  }
-
-  int take_power() {
-    skip_blanks();
-    int power = 0;
-    std::size_t digits = 0;
-    for (; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])) != 0; ++at_, ++digits) {
-      power = std::min(power * 10 + (text_[at_] - '0'), largest_power + 1);
-    }
-    return digits == 0 || power > largest_power ? 0 : power;
-  }
-
-  void skip_blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
-  }
-  bool accept(char wanted) {
-    skip_blanks();
-    if (at_ >= text_.size() || text_[at_] != wanted) return false;
-    ++at_;
-    return true;
-  }
-  bool at_end() {
-    skip_blanks();
-    return at_ == text_.size();
-  }
-  Refusal refuse(const std::string& what) const {
-    return {Reason::bad_feature_map,
-            "feature map " + quoted(text_) + ", character " + std::to_string(at_ + 1) + ": " + what};
-  }
-
-  std::string_view text_;
-  const std::vector<std::string>* known_;
-  std::size_t at_ = 0;
-  FeatureMap map_;
-};
-
-Outcome<FeatureMap> FeatureMap::parse(std::string_view text) {
-  return FeatureMapParser(text, nullptr).parse();
-}
-
-Outcome<FeatureMap> FeatureMap::parse(std::string_view text, const std::vector<std::string>& columns) {
-  return FeatureMapParser(text, &columns).parse();
+  if (!best.empty() || wanted.empty()) return best;
+  const auto begins = [&](const std::string& name) {  // "Flow" of "Flow (m3/h)"
+    return name.size() > wanted.size() &&
+           std::ranges::equal(wanted, std::string_view(name).substr(0, wanted.size()), {}, lower, lower) &&
+           !is_name_character(name[wanted.size()]);
+  };
+  const auto found = std::ranges::find_if(known, begins);
+  return found == known.end() ? "" : *found;
 }
 
 Outcome<FeatureMap> FeatureMap::plain(const std::vector<std::string>& columns) {
@@ -204,16 +70,58 @@ Outcome<FeatureMap> FeatureMap::plain(const std::vector<std::string>& columns) {
 
 std::string FeatureMap::text() const {
   std::string result;
-  for (const std::string& name : names_) result += (result.empty() ? "" : ",") + name;
+  for (std::size_t feature = 0; feature < names_.size();) {
+    const auto category = category_text_.find(feature);
+    result += (result.empty() ? "" : ",");
+    result += category == category_text_.end() ? names_[feature] : category->second;
+    feature += category == category_text_.end() ? 1 : category_size_.at(feature);
+  }
   return result;
 }
 
-void FeatureMap::evaluate(std::span<const double> values, std::span<double> features) const noexcept {
+bool FeatureMap::uses(std::size_t column) const noexcept {
+  return std::ranges::find(factors_, column, &Factor::input) != factors_.end();
+}
+
+std::vector<std::string> FeatureMap::text_columns() const {
+  std::vector<std::string> names;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    if (is_text(column)) names.push_back(columns_[column]);
+  }
+  return names;
+}
+
+double FeatureMap::code_of(std::size_t column, std::string_view text) const noexcept {
+  const std::vector<std::string>& texts = texts_[column];
+  return static_cast<double>(std::ranges::find(texts, text) - texts.begin());
+}
+
+int FeatureMap::evaluate(std::span<const double> values, std::span<double> features) const noexcept {
+  if (products_) {
+    evaluate_products(values, features);
+    return -1;
+  }
+  int fault = -1;
   std::size_t factor = 0;
   for (std::size_t feature = 0; feature < names_.size(); ++feature) {
     double product = 1.0;
     for (; factor < ends_[feature]; ++factor) {
-      double base = values[factors_[factor].column];
+      const double value = power_of(value_of(factors_[factor], values), std::abs(factors_[factor].power));
+      product = factors_[factor].power > 0 ? product * value : value == 0.0 ? no_value : product / value;
+    }
+    features[feature] = product;
+    if (fault < 0 && std::isnan(product)) fault = static_cast<int>(feature);
+  }
+  return fault;
+}
+
+void FeatureMap::evaluate_products(std::span<const double> values,
+                                   std::span<double> features) const noexcept {
+  std::size_t factor = 0;
+  for (std::size_t feature = 0; feature < names_.size(); ++feature) {
+    double product = 1.0;
+    for (; factor < ends_[feature]; ++factor) {
+      double base = values[factors_[factor].input];
       if (factors_[factor].power == 1) {
         product *= base;
         continue;
@@ -225,6 +133,85 @@ void FeatureMap::evaluate(std::span<const double> values, std::span<double> feat
     }
     features[feature] = product;
   }
+}
+
+double FeatureMap::argument(const Factor& factor, std::span<const double> values) const noexcept {
+  const double value = values[factor.input];
+  return (factor.minus ? -value : value) + factor.shift;
+}
+
+double FeatureMap::value_of(const Factor& factor, std::span<const double> values) const noexcept {
+  const double x = argument(factor, values);
+  switch (factor.function) {
+    case Function::column:
+      return x;
+    case Function::log:
+      return x > 0.0 ? std::log(x) : no_value;
+    case Function::sqrt:
+      return x >= 0.0 ? std::sqrt(x) : no_value;
+    case Function::max:
+      return std::isnan(x) ? x : std::max(x, factor.bound);
+    case Function::equals:
+      return x == factor.bound ? 1.0 : 0.0;
+    case Function::level:  // a text that is none of them has the code behind the last
+      if (x >= static_cast<double>(texts_[factor.input].size())) return no_value;
+      return x == factor.bound ? 1.0 : 0.0;
+  }
+  return no_value;
+}
+
+std::string FeatureMap::fault_words(int feature, std::span<const double> values) const {
+  const auto index = static_cast<std::size_t>(feature);
+  const FeatureSpelling spelling(*this);
+  for (std::size_t i = index == 0 ? 0 : ends_[index - 1]; i < ends_[index]; ++i) {
+    const Factor& factor = factors_[i];
+    const double value = value_of(factor, values);
+    const bool zero_below = factor.power < 0 && value == 0.0;
+    if (!std::isnan(value) && !zero_below) continue;
+    const std::string argument = spelling.argument(factor);
+    const std::string is = argument + " is " + FeatureSpelling::number(this->argument(factor, values));
+    if (zero_below) return names_[index] + ": " + argument + " is 0, and nothing is divided by it";
+    if (factor.function == Function::level)
+      return names_[index] + ": a value that " + columns_[factor.input] +
+             " did not have where its values were looked at; write the indicators that you want, such as " +
+             names_[index];
+    if (factor.function == Function::log)
+      return names_[index] + ": " + is + ", and only positive numbers have a log";
+    if (factor.function == Function::sqrt)
+      return names_[index] + ": " + is + ", and negative numbers have no square root";
+    return names_[index] + ": there is no row so far back";
+  }
+  return names_[index] + " has no value";
+}
+
+LagMemory::LagMemory(const FeatureMap& map) : lags_(map.lags()), columns_(map.columns().size()) {
+  std::size_t size = 0;
+  for (const FeatureMap::Lag& lag : lags_) {
+    begins_.push_back(size);
+    size += lag.steps;
+  }
+  values_.assign(size, no_value);
+}
+
+bool LagMemory::fill(std::span<double> values) noexcept {
+  bool there = true;
+  for (std::size_t i = 0; i < lags_.size(); ++i) {
+    double& held = values_[begins_[i] + rows_ % lags_[i].steps];  // the oldest one
+    values[columns_ + i] = std::exchange(held, values[lags_[i].column]);
+    there = there && !std::isnan(values[columns_ + i]);
+  }
+  ++rows_;
+  return there;
+}
+
+void LagMemory::gap() noexcept {
+  for (std::size_t i = 0; i < lags_.size(); ++i) values_[begins_[i] + rows_ % lags_[i].steps] = no_value;
+  ++rows_;
+}
+
+void LagMemory::clear() noexcept {
+  std::ranges::fill(values_, no_value);
+  rows_ = 0;
 }
 
 }  // namespace mixstream

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 using namespace mixstream;
 
 TEST_CASE("what is so is one alarm until it is over") {
@@ -100,4 +102,21 @@ TEST_CASE("an event's words cannot break its JSON") {
   CHECK(json.find("\\\"quoted\\\"\\n") != std::string::npos);
   CHECK(json.find("\"stream\":\"pump\"") != std::string::npos);
   CHECK(json.find('\n') == std::string::npos);
+}
+
+TEST_CASE("a storm of one kind drives no other alarm out, and what goes on is one alarm") {
+  Alarms alarms;
+  alarms.happened("drift", 1, "changed");
+  alarms.holds("disk", 2, "full");
+  for (int i = 0; i < 1000; ++i) alarms.happened("gap", static_cast<std::uint64_t>(i), "x");
+  const std::vector<Alarm> list = alarms.list();
+  CHECK(list.size() == Alarms::kept);
+  CHECK(std::ranges::count(list, std::string("drift"), &Alarm::kind) == 1);
+  CHECK(std::ranges::count(list, std::string("disk"), &Alarm::kind) == 1);
+  Alarms calm;
+  CHECK(calm.goes_on("gap", 1, "first"));
+  CHECK_FALSE(calm.goes_on("gap", 2, "second"));
+  REQUIRE(calm.list().size() == 1);
+  CHECK(calm.list()[0].words == "second");
+  CHECK(calm.take_waiting().size() == 1);
 }

@@ -55,7 +55,7 @@ TEST_CASE("a gap is counted, and uncounted when a late row fills it") {
 }
 
 TEST_CASE("what is older than the window is refused, not guessed") {
-  Deduplication table;
+  Deduplication table({.largest_jump = largest_sequence});
   take_all(table, {0, 1023});
   CHECK(take_all(table, {0, 1}) == Verdicts{duplicate, fresh});
   take_all(table, {2000});
@@ -91,7 +91,7 @@ TEST_CASE("gaps of a life that is no longer kept stay counted") {
 }
 
 TEST_CASE("sensors beyond the limit are refused; those known go on") {
-  Deduplication table(2);
+  Deduplication table({.most_sensors = 2});
   CHECK(table.take("a", 0, 0) == fresh);
   CHECK(table.take("b", 0, 0) == fresh);
   CHECK(table.take("c", 0, 0) == SequenceVerdict::too_many_sensors);
@@ -123,8 +123,9 @@ TEST_CASE(
       lowest = std::min(lowest, number);
       highest = std::max(highest, number);
       if (i % 1000 == 0) {
-        const Outcome<Deduplication> again = Deduplication::decode(table.encode(), 10);
+        Outcome<Deduplication> again = Deduplication::decode(table.encode(), {});
         REQUIRE(again);
+        REQUIRE(again.value().read_notes(table.encode_notes()));
         CHECK(again.value() == table);
         table = again.value();
       }
@@ -138,20 +139,60 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("one number far ahead is refused; sixteen in succession are believed, over a restart too") {
+  Deduplication table;
+  take_all(table, {0, 1});
+  CHECK(take_all(table, {largest_sequence, 2}) == Verdicts{SequenceVerdict::sequence_jump, fresh});
+  for (std::uint64_t i = 0; i < 15; ++i) {
+    CHECK(table.take("s", 0, 5'000'000 + i) == SequenceVerdict::sequence_jump);
+    Outcome<Deduplication> again = Deduplication::decode(table.encode(), {});
+    REQUIRE(again);
+    REQUIRE(again.value().read_notes(table.encode_notes()));
+    table = again.value();
+  }
+  CHECK(table.take("s", 0, 5'000'015) == fresh);
+  CHECK(table.take("s", 0, 3) == SequenceVerdict::too_old);
+  CHECK(table.forget("s"));
+  CHECK_FALSE(table.forget("s"));
+  CHECK(table.take("s", 0, 3) == fresh);
+  CHECK(table.take("new", 0, largest_sequence) == SequenceVerdict::sequence_jump);
+  CHECK(table.take("s", largest_sequence, 0) == SequenceVerdict::sequence_jump);
+  CHECK(table.take("s", 1'700'000'000, 0) == fresh);  // an epoch by the clock
+}
+
+TEST_CASE("a sensor that has not sent for long gives its place to a new one, and no other does") {
+  Deduplication table({.most_sensors = 2, .sensor_expiry = 100.0});
+  CHECK(table.take("a", 0, 0, 1000.0) == fresh);
+  CHECK(table.take("b", 0, 0, 1050.0) == fresh);
+  CHECK(table.take("c", 0, 0, 1090.0) == SequenceVerdict::too_many_sensors);
+  CHECK(table.take("a", 0, 1, 1095.0) == fresh);
+  CHECK(table.take("c", 0, 0, 1120.0) == SequenceVerdict::too_many_sensors);
+  CHECK(table.take("c", 0, 0, 1151.0) == fresh);  // in the place of b
+  CHECK(table.take("a", 0, 1, 1152.0) == duplicate);
+  CHECK(table.take("b", 0, 0, 1153.0) == SequenceVerdict::too_many_sensors);
+}
+
+TEST_CASE("gaps that were opened stay counted when late rows fill them") {
+  Deduplication table;
+  take_all(table, {0, 10, 5});
+  CHECK(table.gaps() == 8);
+  CHECK(table.opened_gaps() == 9);
+}
+
 TEST_CASE("a table in bytes that tell no true story is refused") {
   Deduplication table;
   take_all(table, {3, 5});
   table.take("s", 2, 9);
   const Bytes bytes = table.encode();
-  REQUIRE(Deduplication::decode(bytes, 10));
+  REQUIRE(Deduplication::decode(bytes, {}));
   for (std::size_t size = 0; size < bytes.size(); ++size)
-    CHECK_FALSE(Deduplication::decode(std::span(bytes).first(size), 10));
+    CHECK_FALSE(Deduplication::decode(std::span(bytes).first(size), {}));
   // name "s" ends at byte 21; has_previous, then epoch, lowest, highest, seen and the bits of the current
   // epoch
   const auto refused_with = [&](std::size_t at, int value) {
     Bytes changed = bytes;
     changed[at] = static_cast<std::byte>(value);
-    return !Deduplication::decode(changed, 10);
+    return !Deduplication::decode(changed, {});
   };
   CHECK(refused_with(21, 2));   // has_previous
   CHECK(refused_with(25, 0));   // the current epoch is not after the previous

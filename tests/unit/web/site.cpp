@@ -127,6 +127,8 @@ TEST_CASE_FIXTURE(Fixture, "health is told with its words") {
 TEST_CASE_FIXTURE(Fixture, "a refit is asked for, not waited for") {
   CHECK(ask("POST", "/api/v1/streams/pump/refit").status == 202);
   CHECK(daemon.refits_asked() == std::vector<std::string>{"pump"});
+  CHECK(ask("POST", "/api/v1/streams/pump/refit").status == 429);  // within the same second
+  CHECK(daemon.refits_asked().size() == 1);
   CHECK(ask("POST", "/api/v1/streams/valve/refit").status == 409);
   CHECK(ask("POST", "/api/v1/streams/none/refit").status == 404);
 }

@@ -243,7 +243,6 @@
       ["last fit", fit ? ago(fit.time) : "none yet", refits.running ? "another is running" : counted(refits.count, "fit") + " so far"],
     ];
     if (rows.gaps) figures.push(["lost before us", grouped(rows.gaps), "gaps in sequence numbers"]);
-    if (rows.queued) figures.push(["waiting rows", grouped(rows.queued), "not yet folded"]);
     return figures;
   }
 
@@ -270,7 +269,7 @@
     const { rows } = stream;
     const counts = [["taken into the moments", rows.folded], ["duplicate, dropped", rows.duplicate],
       ...Object.entries(rows.refused).map(([reason, count]) => [`refused: ${reason.replaceAll("_", " ")}`, count]),
-      ["set aside", rows.set_aside], ["all that came", rows.in]];
+      ["all that came", rows.in]];
     fill(parts.counts, counts, () => page.table("Rows since the state began", ["what became of them", "rows"], counts.map(([name, count]) => [name, grouped(count)])));
     const kept = `${bytes(stream.journal_bytes)} in the journal` + (stream.snapshot ? `; snapshot written ${ago(stream.snapshot)}.` : "; no snapshot yet.");
     fill(parts.kept, kept, () => kept);

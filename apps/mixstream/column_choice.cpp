@@ -1,0 +1,183 @@
+#include "column_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace mixstream {
+namespace {
+
+constexpr std::size_t lines_for_kinds = 64;
+constexpr std::size_t lines_for_levels = 1000;
+constexpr std::size_t most_named = 8;  // columns in a note
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+Refusal refuse(std::string text) {
+  return {Reason::bad_settings, std::move(text)};
+}
+
+/// Without the backquotes that a name may stand between.
+std::string bare(const std::string& name) {
+  const bool quoted = name.size() > 2 && name.front() == '`' && name.back() == '`';
+  return quoted ? name.substr(1, name.size() - 2) : name;
+}
+
+std::string why_left_out(const ColumnSurvey& column) {
+  const std::string name = as_word(column.name());
+  switch (column.kind()) {
+    case ColumnKind::time:
+      return fmt::format("{} (times; --time {} uses them)", name, name);
+    case ColumnKind::category:
+      return fmt::format("{} ({} values; --group {}, or write it in -x)", name, column.values().size(), name);
+    case ColumnKind::constant:
+      return fmt::format("{} (always \"{}\")", name, *column.values().begin());
+    case ColumnKind::identifier:
+      return fmt::format("{} (numbers the rows)", name);
+    case ColumnKind::empty:
+      return fmt::format("{} (empty)", name);
+    default:
+      return fmt::format("{} (text)", name);
+  }
+}
+
+std::string listed(const std::vector<std::string>& names, std::string_view between) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : between, names[i]);
+  if (names.size() > most_named) text += fmt::format("{}{} more", between, names.size() - most_named);
+  return text;
+}
+
+/// Everything that is a number, and says so.
+Outcome<ColumnChoice> choose_all(const std::vector<ColumnSurvey>& columns, const WantedColumns& wanted,
+                                 const std::string& response) {
+  ColumnChoice choice;
+  choice.response = response;
+  std::vector<std::string> taken;
+  std::vector<std::string> left_out;
+  for (const ColumnSurvey& column : columns) {
+    if (column.name() == response || contains(wanted.others, column.name())) continue;
+    if (column.kind() == ColumnKind::number)
+      taken.push_back(column.name());
+    else
+      left_out.push_back(why_left_out(column));
+  }
+  Outcome<FeatureMap> map = FeatureMap::plain(taken);
+  if (!map) return map.refusal();
+  choice.map = std::move(map).value();
+  if (left_out.empty()) return choice;
+  std::vector<std::string> features{"1"};
+  for (const std::string& name : taken) features.push_back(spelled_column(name));
+  choice.notes.push_back(fmt::format("-y {} -x '{}' were taken; left out: {}", as_word(response),
+                                     listed(features, ","), listed(left_out, ", ")));
+  return choice;
+}
+
+/// The columns of numbers by name that hold texts instead: their values, if there are few.
+Outcome<ColumnLevels> levels_of(Input& input, const FeatureMap& map, const NumberRules& rules) {
+  ColumnLevels levels;
+  const auto may_be_text = [&](const ColumnSurvey& column) {
+    const auto found = std::ranges::find(map.columns(), column.name());
+    if (found == map.columns().end() || map.is_text(static_cast<std::size_t>(found - map.columns().begin())))
+      return false;
+    return column.kind() == ColumnKind::category ||
+           (column.numbers() == 0 && column.texts() > 0 && column.style() == NumberStyle::none);
+  };
+  auto first = survey(input, rules, 2);
+  if (!first) return first.refusal();
+  if (std::ranges::none_of(first.value(), may_be_text)) return levels;
+  auto more = survey(input, rules, lines_for_levels);
+  if (!more) return more.refusal();
+  for (const ColumnSurvey& column : more.value()) {
+    const bool named = contains(map.columns(), column.name());
+    if (!named || !may_be_text(column)) continue;
+    if (column.kind() == ColumnKind::identifier || column.kind() == ColumnKind::text)
+      return refuse(fmt::format("column \"{}\" holds texts of more than {} kinds: leave it out of -x",
+                                column.name(), FeatureMap::most_levels));
+    levels[column.name()] = {column.values().begin(), column.values().end()};
+    std::erase_if(levels[column.name()], [&](const std::string& text) {
+      return parse_number(text, rules).kind == NumberKind::missing;
+    });
+  }
+  return levels;
+}
+
+bool uses_column(const FeatureMap& map, const std::string& name) {
+  const auto found = std::ranges::find(map.columns(), name);
+  return found != map.columns().end() && map.uses(static_cast<std::size_t>(found - map.columns().begin()));
+}
+
+/// The map that was asked for.
+Outcome<ColumnChoice> choose_asked(Input& input, const WantedColumns& wanted, const std::string& response,
+                                   const NumberRules& rules) {
+  Outcome<FeatureMap> map = FeatureMap::parse(wanted.features, input.columns());
+  if (!map) return map.refusal();
+  const std::vector<std::string> columns = input.columns();
+  Outcome<FeatureMap> used = FeatureMap::parse(map.value().text());  // over the columns in use
+  if (!used) return used.refusal();
+  if (uses_column(used.value(), response))
+    return refuse(
+        fmt::format("\"{}\" is the response, and stands in -x too: only lag(...) of it may", response));
+  const Outcome<ColumnLevels> levels = levels_of(input, used.value(), rules);
+  if (!levels) return levels.refusal();
+  ColumnChoice choice{std::move(used).value(), response, {}};
+  if (levels.value().empty()) return choice;
+  map = FeatureMap::parse(wanted.features, columns, levels.value());
+  if (!map) return map.refusal();
+  choice.map = FeatureMap::parse(map.value().text()).value();
+  for (const auto& [name, values] : levels.value())
+    choice.notes.push_back(fmt::format("{} is a category of {} values, measured against \"{}\"",
+                                       as_word(name), values.size(), values.front()));
+  return choice;
+}
+
+}  // namespace
+
+std::string as_word(const std::string& name) {
+  const bool plain = name.find_first_of(" ()[]{}<>'\"\\$&;|*?#~`!%") == std::string::npos && !name.empty();
+  if (plain) return name;
+  std::string quoted = "'";
+  for (const char c : name) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string likely_response(const std::vector<ColumnSurvey>& columns,
+                            const std::vector<std::string>& others) {
+  std::string last;
+  for (const ColumnSurvey& column : columns) {
+    if (column.kind() != ColumnKind::number || contains(others, column.name())) continue;
+    for (const char* name : {"y", "Y", "target", "response"}) {
+      if (column.name() == name) return column.name();
+    }
+    last = column.name();
+  }
+  return last;
+}
+
+Outcome<ColumnChoice> choose_columns(Input& input, const WantedColumns& wanted, const NumberRules& rules) {
+  std::string response = bare(wanted.response);
+  if (!wanted.features.empty() && !response.empty()) return choose_asked(input, wanted, response, rules);
+  auto columns = survey(input, rules, lines_for_kinds);
+  if (!columns) return columns.refusal();
+  const bool known = !columns.value().empty() && columns.value()[0].rows() > 0;
+  if (!known) {  // raw rows, or none yet
+    for (const std::string& name : input.columns()) {
+      columns.value().emplace_back(name, rules);
+      columns.value().back().add(0.0);
+      columns.value().back().add(0.5);
+    }
+    columns.value().erase(columns.value().begin(),
+                          columns.value().end() - static_cast<std::ptrdiff_t>(input.columns().size()));
+  }
+  if (response.empty()) response = likely_response(columns.value(), wanted.others);
+  if (response.empty())
+    return refuse(
+        "no column holds numbers as they are: mixstream look FILE shows what there is, and how to read it");
+  if (wanted.features.empty()) return choose_all(columns.value(), wanted, response);
+  return choose_asked(input, wanted, response, rules);
+}
+
+}  // namespace mixstream

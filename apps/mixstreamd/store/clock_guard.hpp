@@ -1,0 +1,64 @@
+// Whose clock a stream with a half-life in time believes. A row far ahead would make all that came before
+// weigh nothing; rows far behind would weigh nothing themselves.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "mixstream/moments/bytes.hpp"
+#include "store/identity.hpp"
+
+namespace mixstream {
+
+enum class ClockVerdict : std::uint8_t {
+  fine,
+  clock_ahead,  ///< the row's time is ahead of its arrival: minutes and seconds mixed up, or a wrong clock
+  clock_jump    ///< many half-lives away from the other sensors' time
+};
+
+/// The stable name of a verdict, such as "clock_ahead". No throw, no allocation.
+const char* name_of(ClockVerdict verdict) noexcept;
+
+/// One thread at a time; copyable. By rows and arrivals alone, so that a journal read again does the same.
+class ClockGuard {
+ public:
+  static constexpr double largest_jump = 64.0;  ///< in half-lives, as the moments' own clock has it
+
+  /// half_life: seconds; 0: the stream has none, and every clock is fine.
+  ClockGuard(double half_life, const IdentitySettings& settings)
+      : half_life_(half_life), settings_(settings) {}
+
+  /// A jump passes only when most of the sensors that send jump; that several rows must agree on it is then
+  /// the moments' own rule. Allocates for new sensors only.
+  ClockVerdict judge(std::string_view sensor, double time, double arrival);
+  /// The row was folded: its time is the stream's, if it is the latest, or if the clock was set back to it.
+  void folded(double time) noexcept;
+
+  bool is_needed() const noexcept { return half_life_ > 0.0; }
+  Bytes encode() const;
+  bool restore(std::span<const std::byte> bytes);
+  friend bool operator==(const ClockGuard& a, const ClockGuard& b) {
+    return a.started_ == b.started_ && a.latest_ == b.latest_ && a.sensors_ == b.sensors_;
+  }
+
+ private:
+  struct Sensor {
+    double seen = 0.0;   // arrival of its last row
+    bool jumps = false;  // its last row was far away
+    friend bool operator==(const Sensor&, const Sensor&) = default;
+  };
+  bool most_jump(double arrival) const;
+  Sensor* sensor_of(std::string_view name, double arrival);
+
+  double half_life_;
+  IdentitySettings settings_;
+  std::map<std::string, Sensor, std::less<>> sensors_;
+  double latest_ = 0.0;
+  bool started_ = false;
+};
+
+}  // namespace mixstream

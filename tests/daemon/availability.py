@@ -1,0 +1,353 @@
+"""The daemon stays up and quick: hundreds of streams, a broker that stands still, messages of many megabytes, a full disk, dead
+peers, reloads.  availability.py MIXSTREAMD [TEST...]"""
+
+import json
+import os
+import random
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.error
+
+from daemon import STREAM, Broker, Daemon, check, free_port, place, row, wait_until
+from subscriptions import alarm
+
+LINES = """
+[[stream]]
+name = "{name}"
+socket = "127.0.0.1:{port}"
+format = "csv"
+columns = ["t", "y"]
+features = "1,t"
+response = "y"
+k = 2
+"""
+
+
+def memory(daemon, field="VmRSS"):
+    """MiB."""
+    with open(f"/proc/{daemon.process.pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(field)) / 1024
+
+
+def publish(broker, payload, topic="plant/pump"):
+    subprocess.run(["mosquitto_pub", "-p", str(broker.port), "-q", "1", "-t", topic, "-s"], input=payload, check=True)
+
+
+def messages(numbers, first, count, rows=16):
+    for i in range(first, first + count):
+        values = [[round(v, 6) for v in row(numbers)] for _ in range(rows)]
+        yield json.dumps({"sensor": "a", "seq": i * rows, "rows": values}, separators=(",", ":"))
+
+
+def send(broker, lines, topic="plant/pump"):
+    subprocess.run(["mosquitto_pub", "-p", str(broker.port), "-q", "1", "-t", topic, "-l"], input="\n".join(lines) + "\n",
+                   text=True, check=True)
+
+
+def folded(daemon, stream="pump"):
+    return daemon.metric("mixstream_rows_folded_total", stream)
+
+
+def many_streams(program):
+    """Six hundred streams of one broker, each connected."""
+    with place() as (folder, started):
+        broker = Broker(folder)
+        text = "".join(STREAM.replace('"pump"', f'"s{i}"').replace("plant/pump", f"plant/s{i}") + "sample_rows = 50\n"
+                       for i in range(600))
+        daemon = Daemon(program, folder, text, broker, log="warning")
+        started.extend([broker, daemon])
+        daemon.start()
+        wait_until(daemon.ready, 120, "all are ready")
+        for i in (0, 300, 599):
+            publish(broker, b'{"t":0.5,"y":1.5}', f"plant/s{i}")
+            wait_until(lambda: folded(daemon, f"s{i}") == 1, 20, f"a row of stream {i}")
+        check(daemon.terminate(15) == 0, "exit 0")
+
+
+def standing_broker(program):
+    """The broker stands still: SIGHUP and SIGTERM are done at once, the watchdog hears of us, and everything is saved."""
+    with place() as (folder, started):
+        path = os.path.join(folder, "notify")
+        manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        manager.bind(path)
+        manager.settimeout(1)
+        broker = Broker(folder)
+        daemon = Daemon(program, folder, STREAM, broker)
+        started.extend([broker, daemon])
+        daemon.start({"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "1000000"}).wait_ready()
+        send(broker, messages(random.Random(1), 0, 20))
+        wait_until(lambda: folded(daemon) == 320, 20, "rows")
+        broker.process.send_signal(signal.SIGSTOP)
+        try:
+            daemon.write_config(STREAM + "refit_rows = 100000\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            longest, last = 0, time.monotonic()
+            while time.monotonic() - last < 8 and longest == longest and time.monotonic() < last + 8:
+                try:
+                    if "WATCHDOG=1" in manager.recv(4096).decode():
+                        longest = max(longest, time.monotonic() - last)
+                        last = time.monotonic()
+                except socket.timeout:
+                    pass
+                if "the new configuration is in force" in daemon.log():
+                    break
+            check("the new configuration is in force" in daemon.log() and longest < 4, f"the watchdog waited {longest:.1f} s")
+            began = time.monotonic()
+            check(daemon.terminate(20) == 0, "exit 0")
+            check(time.monotonic() - began < 5, f"SIGTERM took {time.monotonic() - began:.1f} s")
+            names = os.listdir(os.path.join(folder, "state", "pump"))
+            check(any(name.startswith("snapshot") for name in names), "a snapshot")
+        finally:
+            broker.process.send_signal(signal.SIGCONT)
+
+
+def large_messages(program):
+    """What is no row costs no memory, however much of it comes."""
+    with place() as (folder, started):
+        broker = Broker(folder)
+        daemon = Daemon(program, folder, STREAM, broker, mqtt='version = "3.1.1"')
+        started.extend([broker, daemon])
+        daemon.start().wait_ready()
+        send(broker, messages(random.Random(1), 0, 5))
+        wait_until(lambda: folded(daemon) == 80, 20, "rows")
+        before = memory(daemon)
+        publish(broker, b"[" + b"1," * 1_900_000 + b"1]")
+        wait_until(lambda: daemon.metric("mixstream_rows_in_total", "pump") >= 81, 20, "the array")
+        publish(broker, b"x" * 60_000_000)
+        send(broker, messages(random.Random(1), 5, 5))
+        wait_until(lambda: folded(daemon) == 160, 60, "rows behind it")
+        grown = memory(daemon) - before
+        check(grown < 60, f"{grown:.0f} MiB stayed")
+        peak = memory(daemon, "VmHWM") - before
+        check(peak < 220, f"{peak:.0f} MiB at the worst")
+        check(daemon.metric("mixstream_rows_in_total", "pump") == 1_900_162, "every element is counted")
+
+
+def one_fails(program):
+    """A stream that cannot store its rows stops no other; its own come when it can."""
+    with place() as (folder, started):
+        broker = Broker(folder)
+        text = "".join(STREAM.replace('"pump"', f'"{name}"').replace("plant/pump", f"plant/{name}") +
+                       'snapshot_interval = "0.2s"\n' for name in ("sick", "well"))
+        daemon = Daemon(program, folder, text, broker)
+        started.extend([broker, daemon])
+        daemon.start().wait_ready()
+        numbers = random.Random(2)
+        for name in ("sick", "well"):
+            send(broker, messages(numbers, 0, 5), f"plant/{name}")
+            wait_until(lambda: folded(daemon, name) == 80, 20, "rows")
+        state = os.path.join(folder, "state", "sick")
+        time.sleep(0.5)
+        os.rename(state, state + ".away")
+        for i in range(5, 15):
+            send(broker, messages(numbers, i, 1), "plant/sick")
+            time.sleep(0.1)
+        words = wait_until(lambda: alarm(daemon, "disk", "sick"), 60, "an alarm")
+        send(broker, messages(numbers, 5, 20), "plant/well")
+        wait_until(lambda: folded(daemon, "well") == 400, 10, f"the other goes on: {folded(daemon, 'well')}")
+        os.rename(state + ".away", state)
+        wait_until(lambda: folded(daemon, "sick") == 240, 60, f"all rows of the sick one, once: {folded(daemon, 'sick')}")
+        check("No such file" in words, words)
+
+
+def full_disk(program):
+    """A disk that our own journal fills: an alarm, no acknowledged row lost, and the daemon frees it by itself."""
+    with place() as (folder, started):
+        state = os.path.join(folder, "state")
+        os.mkdir(state)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m,mode=0700", "tmpfs", state]).returncode != 0:
+            print("skipped: no file system of our own can be mounted here")
+            return
+        try:
+            broker = Broker(folder)
+            daemon = Daemon(program, folder, STREAM + 'snapshot_interval = "1h"\nsample_rows = 100\nrefit_interval = 0\n', broker)
+            started.extend([broker, daemon])
+            daemon.start().wait_ready()
+            numbers = random.Random(3)
+            send(broker, messages(numbers, 0, 40, 1000))
+            heard = []
+
+            def told():
+                heard.append(alarm(daemon, "disk"))
+                return heard[-1] or folded(daemon) == 1_200_000
+            pub = subprocess.Popen(["mosquitto_pub", "-p", str(broker.port), "-q", "1", "-t", "plant/pump", "-l"],
+                                   stdin=subprocess.PIPE, text=True)
+            pub.stdin.write("\n".join(messages(numbers, 40, 560, 1000)) + "\n")
+            pub.stdin.close()
+            wait_until(told, 60, "an alarm")
+            wait_until(lambda: folded(daemon) == 600_000, 60, f"all rows once, without help: {folded(daemon)}")
+            check(pub.wait(20) == 0, "the publisher is acknowledged")
+            check(daemon.metric("mixstream_sequence_gaps_total", "pump") == 0, "no gap")
+            wait_until(lambda: not alarm(daemon, "disk"), 20, "the alarm is over")
+            check(any(heard), "the alarm was heard")
+            check(daemon.terminate() == 0, "exit 0")
+            daemon.start().wait_ready()
+            check(folded(daemon) == 600_000, "and after a restart")
+        finally:
+            for thing in started:
+                if thing.process.poll() is None:
+                    thing.process.kill()
+                    thing.process.wait()
+            subprocess.run(["umount", state], check=False)
+
+
+def longest_journal(program):
+    """At journal_mib rows wait for a snapshot instead of the journal growing on."""
+    with place() as (folder, started):
+        broker = Broker(folder)
+        daemon = Daemon(program, folder, STREAM + 'snapshot_interval = "1h"\njournal_mib = 1\nrefit_interval = 0\n', broker)
+        started.extend([broker, daemon])
+        daemon.start().wait_ready()
+        pub = subprocess.Popen(["mosquitto_pub", "-p", str(broker.port), "-q", "1", "-t", "plant/pump", "-l"],
+                               stdin=subprocess.PIPE, text=True)
+        numbers = random.Random(4)
+        pub.stdin.write("\n".join(messages(numbers, 0, 300, 1000)) + "\n")
+        pub.stdin.close()
+        state, largest = os.path.join(folder, "state", "pump"), 0
+
+        def journal():
+            sizes = 0
+            for name in os.listdir(state):
+                if name.startswith("journal"):
+                    try:
+                        sizes += os.path.getsize(os.path.join(state, name))
+                    except OSError:
+                        pass
+            return sizes
+        while folded(daemon) < 300_000:
+            largest = max(largest, journal())
+            check(pub.poll() in (None, 0), "the publisher goes on")
+        check(largest < 1.1 * (1 << 20) + 25_000, f"the journal grew to {largest} bytes")
+        check(folded(daemon) == 300_000, "every row once")
+
+
+def dead_peers(program):
+    """Sixty-four connections that say nothing do not keep a sensor out for ever."""
+    with place() as (folder, started):
+        port = free_port()
+        daemon = Daemon(program, folder, LINES.format(name="lines", port=port) + 'socket_idle = "2s"\n')
+        started.append(daemon)
+        daemon.start().wait_ready()
+        dead = [socket.create_connection(("127.0.0.1", port)) for _ in range(64)]
+        time.sleep(4)
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(b"0.5,1.5\n" * 10)
+            wait_until(lambda: folded(daemon, "lines") == 10, 10, "rows of the sixty-fifth")
+        for connection in dead:
+            connection.close()
+
+
+def calm_reload(program):
+    """SIGHUP leaves the connections of a stream alone that it does not change; and a changed one comes back at once."""
+    with place() as (folder, started):
+        ports = free_port(), free_port()
+        text = LINES.format(name="still", port=ports[0])
+        daemon = Daemon(program, folder, text + LINES.format(name="changed", port=ports[1]))
+        started.append(daemon)
+        daemon.start().wait_ready()
+        connection = socket.create_connection(("127.0.0.1", ports[0]))
+        connection.sendall(b"0.5,1.5\n")
+        wait_until(lambda: folded(daemon, "still") == 1, 10, "a row")
+        for k in (3, 2, 3):
+            daemon.write_config(text + LINES.format(name="changed", port=ports[1]).replace("k = 2", f"k = {k}"))
+            before = daemon.log().count("the new configuration is in force")
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: daemon.log().count("the new configuration is in force") > before, 10, "reload")
+        connection.sendall(b"0.25,1.5\n")
+        wait_until(lambda: folded(daemon, "still") == 2, 10, "the connection is still there")
+        connection.close()
+
+
+def renewed_certificate(program):
+    """A new certificate is in use after SIGHUP."""
+    with place() as (folder, started):
+        files = [os.path.join(folder, name) for name in ("web.pem", "web.key")]
+
+        def make(name):
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                            "-days", "1", "-subj", f"/CN={name}", "-keyout", files[1], "-out", files[0]], check=True, capture_output=True)
+            os.chmod(files[1], 0o600)
+
+        def subject():
+            text = ssl.get_server_certificate(("127.0.0.1", daemon.http_port))
+            result = subprocess.run(["openssl", "x509", "-noout", "-subject"], input=text, capture_output=True, text=True)
+            return result.stdout.split("=")[-1].strip()
+        make("first")
+        daemon = Daemon(program, folder, LINES.format(name="lines", port=free_port()))
+        with open(daemon.config) as file:
+            text = file.read().replace("[http]", f'[http]\ncertificate_file = "{files[0]}"\nkey_file = "{files[1]}"')
+        with open(daemon.config, "w") as file:
+            file.write(text)
+        started.append(daemon)
+        daemon.start()
+        wait_until(lambda: "the page is at" in daemon.log(), 20, "it listens")
+        check(subject() == "first", "the first certificate")
+        make("second")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the new configuration is in force" in daemon.log(), 10, "reload")
+        check(subject() == "second", f"the second certificate, not {subject()}")
+
+
+def asked_too_much(program):
+    """Brackets a hundred deep, refits by the hundred, a folder of another user."""
+    with place() as (folder, started):
+        port = free_port()
+        daemon = Daemon(program, folder, LINES.format(name="lines", port=port) + "refit_interval = 0\n")
+        started.append(daemon)
+        with open(daemon.log_path, "a") as log:
+            daemon.process = subprocess.Popen(["prlimit", "--stack=262144", program, "--config", daemon.config], stdout=log, stderr=log)
+        daemon.wait_ready()
+        numbers = random.Random(5)
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall("".join("%.6f,%.6f\n" % row(numbers) for _ in range(3000)).encode())
+        wait_until(lambda: folded(daemon, "lines") == 3000, 10, "rows")
+        answers = []
+        for _ in range(20):
+            try:
+                daemon.post("/api/v1/streams/lines/refit")
+                answers.append(202)
+            except urllib.error.HTTPError as error:
+                answers.append(error.code)
+        check(answers.count(202) <= 2 and answers.count(429) >= 18, f"{answers}")
+        wait_until(lambda: daemon.metric("mixstream_fit_components", "lines") == 2, 30, "a fit")
+        for body in (b'{"rows":' + b"[" * 65000 + b"]}", b'{"rows":[{"t":' + b"[" * 60000):
+            try:
+                daemon.post("/api/v1/streams/lines/predict", body)
+                raise AssertionError("taken")
+            except urllib.error.HTTPError as error:
+                check(error.code == 400, f"{error.code}")
+        check(daemon.process.poll() is None, "it runs on")
+        check(daemon.terminate() == 0, "exit 0")
+        if os.geteuid() == 0:
+            for change in (lambda: os.chown(os.path.join(folder, "state"), 12345, -1),
+                           lambda: (os.chown(os.path.join(folder, "state"), 0, -1), os.chmod(os.path.join(folder, "state"), 0o777))):
+                change()
+                result = subprocess.run([program, "--config", daemon.config], capture_output=True, text=True, timeout=20)
+                check(result.returncode == 78 and "state" in result.stderr, f"{result.returncode} {result.stderr}")
+
+
+TESTS = (many_streams, standing_broker, large_messages, one_fails, full_disk, longest_journal, dead_peers, calm_reload,
+         renewed_certificate, asked_too_much)
+
+
+def main():
+    failed = 0
+    for test in TESTS:
+        if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
+            continue
+        began = time.monotonic()
+        try:
+            test(sys.argv[1])
+            print(f"passed: {test.__name__} ({time.monotonic() - began:.0f} s)", flush=True)
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            failed += 1
+            print("FAILED:", test.__name__, str(error)[:300], flush=True)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
