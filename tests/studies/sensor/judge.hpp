@@ -21,7 +21,7 @@ struct Limits {
   double changes_seen = 0.9;  ///< share of streams whose change raised drift
 };
 
-/// The loose limits of three short streams a kind.
+/// The loose limits of six short streams a kind.
 Limits smoke_limits();
 
 /// A kind and the cells of its streams.

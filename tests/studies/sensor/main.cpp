@@ -33,7 +33,7 @@ struct Words {
   fs::path folder = "study-sensor";
   std::map<std::string, Cell> known;  ///< of the yardstick, by the name of its file
   std::size_t jobs = 1;
-  std::size_t seeds = 0;  ///< of a kind; 0: 20, in a smoke run 3
+  std::size_t seeds = 0;  ///< of a kind; 0: 20, in a smoke run 6
   std::string only;       ///< kinds whose name holds this
   mixstream::Modes modes = mixstream::Modes::persistent;
 
@@ -67,7 +67,7 @@ struct Words {
       else
         throw std::invalid_argument("unknown word " + word);
     }
-    if (seeds == 0) seeds = smoke ? 3 : 20;
+    if (seeds == 0) seeds = smoke ? 6 : 20;
   }
 
  private:
