@@ -129,6 +129,7 @@ void Stream::keep_fit(Report report, const Estimator& copy) {
   const std::lock_guard lock(view_mutex_);
   ++fits_.refits;
   fits_.seconds += kept.solve_seconds;
+  fits_.times.add(kept.solve_seconds);
   judge(kept);
   ++fits_.made;
   if (fitted) {

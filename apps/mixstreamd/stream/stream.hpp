@@ -24,6 +24,7 @@
 #include "../view.hpp"
 #include "alarms.hpp"
 #include "fold.hpp"
+#include "solve_times.hpp"
 #include "store/store.hpp"
 
 namespace mixstream {
@@ -96,6 +97,7 @@ class Stream {
     std::uint64_t refits = 0;
     std::uint64_t failed = 0;
     double seconds = 0.0;
+    SolveTimes times;
     std::uint64_t published = 0;  // what of `made`
     std::uint64_t made = 0;       // changes of the view
   };

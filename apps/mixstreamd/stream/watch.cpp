@@ -128,6 +128,9 @@ std::shared_ptr<const StreamView> Stream::view() const {
   view->refits = fits_.refits;
   view->refits_failed = fits_.failed;
   view->solve_seconds = fits_.seconds;
+  view->solve_recent_mean = fits_.times.recent_mean();
+  view->solve_median = fits_.times.median();
+  view->solve_p99 = fits_.times.p99();
   view->snapshot = snapshot_time_;
   view->source_connected = source_.connected;
   const std::string& trouble = figures_.disk_trouble.empty() ? snapshot_trouble_ : figures_.disk_trouble;

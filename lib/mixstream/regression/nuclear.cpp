@@ -21,7 +21,7 @@ class Admm {
        const NuclearSettings& settings, NuclearWorkspace& workspace, NuclearFit& fit)
       : gram_(gram), target_(target), shape_(shape), settings_(settings), w_(workspace), fit_(fit) {}
 
-  bool start(const NuclearFit* warm);
+  bool start(const NuclearStart* warm);
   bool run();       // the squared problem with penalty_
   bool run_root();  // the same in turns with sigma
   bool finish();
@@ -58,7 +58,7 @@ void Admm::plain_solution() {
   multiply_transposed(w_.system.vectors, w_.rotated, w_.solution);
 }
 
-bool Admm::start(const NuclearFit* warm) {
+bool Admm::start(const NuclearStart* warm) {
   if (!w_.system.decompose(gram_)) return false;
   fit_.iterations = 0;
   fit_.scale = 1.0;
@@ -255,8 +255,8 @@ bool Admm::finish() {
 }  // namespace
 
 bool nuclear_regression(const DenseMatrix& gram, std::span<const double> target, const SymmetricShape& shape,
-                        const NuclearSettings& settings, const NuclearFit* warm, NuclearWorkspace& workspace,
-                        NuclearFit& fit) {
+                        const NuclearSettings& settings, const NuclearStart* warm,
+                        NuclearWorkspace& workspace, NuclearFit& fit) {
   Admm admm(gram, target, shape, settings, workspace, fit);
   return admm.start(warm) && (settings.root ? admm.run_root() : admm.run()) && admm.finish();
 }
