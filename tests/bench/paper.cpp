@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "mixstream/moments/state.hpp"
 #include "mixstream/rows/simulation.hpp"
@@ -40,7 +41,8 @@ SpectralFit timed(const MomentTensor& tensor, std::size_t k, const SpectralSetti
   return fit;
 }
 
-bool bench(const std::string& map, std::size_t k, PaperObjective objective) {
+/// Iterations saved; nothing where the two end apart.
+std::optional<long> bench(const std::string& map, std::size_t k, PaperObjective objective) {
   SimulationSettings stream;
   stream.map = FeatureMap::parse(map).value();
   stream.component_count = k;
@@ -73,17 +75,23 @@ bool bench(const std::string& map, std::size_t k, PaperObjective objective) {
       map, k, name, solves, cold.iterations, warm.iterations, 1e3 * cold.seconds / solves,
       1e3 * warm.seconds / solves, warm.seconds / cold.seconds, warm.residual,
       warm.not_converged + cold.not_converged, apart);
-  return warm.iterations < cold.iterations && apart < 1e-6;
+  if (!(apart < 1e-6)) return {};
+  return cold.iterations - warm.iterations;
 }
 
 }  // namespace
 
 int main() {
-  bool good = true;
+  long saved = 0;
+  bool same = true;
   for (const PaperObjective objective : {PaperObjective::printed, PaperObjective::published}) {
-    good = bench("1,t,t^4", 2, objective) && good;
-    good = bench("1,u,v,u^2*v^2", 3, objective) && good;
-    good = bench("1,u,v,u*v^3,u^2*v^2,u^3*v", 2, objective) && good;
+    for (const auto& [map, k] : {std::pair<const char*, std::size_t>{"1,t,t^4", 2},
+                                 {"1,u,v,u^2*v^2", 3},
+                                 {"1,u,v,u*v^3,u^2*v^2,u^3*v", 2}}) {
+      const std::optional<long> of_case = bench(map, k, objective);
+      same = same && of_case;
+      saved += of_case.value_or(0);
+    }
   }
-  return good ? EXIT_SUCCESS : EXIT_FAILURE;
+  return same && saved > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
