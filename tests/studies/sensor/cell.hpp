@@ -45,6 +45,26 @@ inline void write_cell(const std::filesystem::path& path, const Cell& cell) {
   std::filesystem::rename(unfinished, path);
 }
 
+/// The yardstick's cells of a table, by name: a line a stream, its name and four numbers, tabs between them.
+/// Throws where the file cannot be read or a line is none.
+inline std::map<std::string, Cell> read_table(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path.string());
+  std::map<std::string, Cell> table;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::getline(words, name, '\t');
+    Cell& cell = table[name];
+    for (const char* column : {"chain", "chance", "chain_decrement", "chance_decrement"}) {
+      double value = 0.0;
+      if (!(words >> value)) throw std::runtime_error("a line of " + path.string() + " is none: " + line);
+      cell[column] = {value};
+    }
+  }
+  return table;
+}
+
 /// The only number of that name; throws where there is none.
 inline double number(const Cell& cell, const std::string& name) {
   return cell.at(name).at(0);

@@ -2,7 +2,7 @@
 // the estimator is worth beside batch maximum likelihood of the true model and beside i.i.d. EM, whether its
 // errors and verdicts hold, and whether drift is seen when and only when there is some.
 //   study-sensor [--smoke] [--commit HASH] [--folder FOLDER] [--jobs N] [--seeds N] [--only TEXT]
-//                [--modes persistent|independent] [--no-labels] [--yardstick]
+//                [--modes persistent|independent] [--no-labels] [--yardstick] [--table FILE]
 // Seeds come from the commit's hash, so that nobody chose them. Finished streams are kept in FOLDER, a file
 // each, the yardstick's apart from the library's: a study that was stopped goes on. Take another folder for
 // other code under the same commit. Exits 1 when a limit does not hold.
@@ -31,6 +31,7 @@ struct Words {
   bool yardstick_alone = false;
   std::string commit = "none";
   fs::path folder = "study-sensor";
+  std::map<std::string, Cell> known;  ///< of the yardstick, by the name of its file
   std::size_t jobs = 1;
   std::size_t seeds = 0;  ///< of a kind; 0: 20, in a smoke run 3
   std::string only;       ///< kinds whose name holds this
@@ -53,6 +54,8 @@ struct Words {
         commit = value();
       else if (word == "--folder")
         folder = value();
+      else if (word == "--table")
+        known = read_table(value());
       else if (word == "--jobs")
         jobs = std::stoul(value());
       else if (word == "--seeds")
@@ -101,8 +104,9 @@ std::vector<Task> tasks_of(const Words& words, const std::vector<Kind>& kinds, s
   for (const Kind& kind : kinds)
     for (std::size_t s = 0; s < words.seeds; ++s) {
       const std::uint64_t seed = seed_of(words.commit, kind, s);
-      if (kind.change == Change::none)
-        add(cell_path(words, "yardstick", kind, seed), [=] { return measured_by_yardstick(kind, seed); });
+      const fs::path yardstick = cell_path(words, "yardstick", kind, seed);
+      if (kind.change == Change::none && !words.known.contains(yardstick.filename().string()))
+        add(yardstick, [=] { return measured_by_yardstick(kind, seed); });
       if (words.yardstick_alone) continue;
       add(cell_path(words, "library", kind, seed),
           [=, modes = words.modes] { return measured_by_library(kind, seed, modes); });
@@ -151,6 +155,11 @@ void work_at_once(const std::vector<Task>& tasks, std::size_t jobs) {
   if (failed) throw std::runtime_error("a process failed; the finished streams are kept");
 }
 
+Cell yardstick_cell(const Words& words, const fs::path& path) {
+  const auto known = words.known.find(path.filename().string());
+  return known == words.known.end() ? read_cell(path) : known->second;
+}
+
 int run(const Words& words) {
   const std::vector<Kind> kinds = wanted_kinds(words);
   const std::size_t label_streams =
@@ -162,7 +171,7 @@ int run(const Words& words) {
     for (std::size_t s = 0; s < words.seeds; ++s) {
       const std::uint64_t seed = seed_of(words.commit, kind, s);
       if (kind.change == Change::none)
-        measured.yardstick.push_back(read_cell(cell_path(words, "yardstick", kind, seed)));
+        measured.yardstick.push_back(yardstick_cell(words, cell_path(words, "yardstick", kind, seed)));
       if (!words.yardstick_alone)
         measured.library.push_back(read_cell(cell_path(words, "library", kind, seed)));
     }
