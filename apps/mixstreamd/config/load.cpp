@@ -330,6 +330,12 @@ void check_together(TableReader& in, const Config& config) {
     standard_inputs += static_cast<int>(stream.standard_input);
     if (stream.topic.empty()) continue;
     for (const std::string& other : topics) {
+      if (other == stream.topic && config.mqtt.own_sessions && other.starts_with("$share/"))
+        in.refuse(
+            "stream",
+            fmt::format("two streams share '{}', so the broker would give each row to one of them: name "
+                        "two groups",
+                        other));
       if (other == stream.topic || !filters_overlap(other, stream.topic)) continue;
       in.refuse("stream",
                 fmt::format("the topic filters '{}' and '{}' overlap, so a broker may send a message "
