@@ -120,8 +120,8 @@ Json run_curves(Context& context) {
 Json run_learning_curve(Context& context) {
   Json result{{"title", "Learning curves"}, {"rows", Json::array()}, {"broken", Json::array()}};
   std::vector<std::vector<std::string>> lines;
-  for (const bool cut : {false, true}) {
-    const Setting setting = learning_setting(cut);
+  for (const Setting& setting :
+       {learning_setting(false), learning_setting(true), close_setting(false), close_setting(true)}) {
     for (const std::size_t rows : {1000, 3000, 10000, 30000, 100000, 300000, 1000000, 10000000}) {
       if (context.quick && rows > 6000) continue;
       if (!wanted(context, fmt::format("{} {} rows", setting.name, rows))) continue;
@@ -129,7 +129,7 @@ Json run_learning_curve(Context& context) {
           instances_of(context, setting, rows > 1000000 ? 2 : 10, rows, 10);
       const Json summary = summary_of(finished(context, plans));
       result["rows"].push_back(
-          {{"label", setting.name}, {"cut", cut}, {"rows", plans[0].rows}, {"summary", summary}});
+          {{"label", setting.name}, {"cut", setting.cut}, {"rows", plans[0].rows}, {"summary", summary}});
       std::vector<std::string> cells{setting.name, fmt::format("{}", plans[0].rows)};
       for (const Column& column : columns()) cells.push_back(brief(summary[column.name], "median"));
       for (const char* name : {"em", "refined", "polished"})
@@ -142,8 +142,8 @@ Json run_learning_curve(Context& context) {
   for (const Column& column : columns()) head.emplace_back(column.title);
   head.insert(head.end(),
               {"EM starts beyond twice the MLE", "refined, likewise", "polished", "polished, called ok"});
-  fmt::print("\nLearning curves, map {}, instances from seed {}:\n", learning_setting(false).map,
-             context.seed);
+  fmt::print("\nLearning curves, map {} and, ours, {}; instances from seed {}:\n",
+             learning_setting(false).map, close_setting(false).map, context.seed);
   fmt::print("Median errors, and counts.\n{}", markdown(head, lines));
   return result;
 }

@@ -85,4 +85,8 @@ Setting learning_setting(bool cut) {
   return setting_of(cut ? "(1,5,3) cut" : "(1,5,3)", b1_degree8, 3, cut);
 }
 
+Setting close_setting(bool cut) {
+  return setting_of(cut ? "t^2, three laws, cut" : "t^2, three laws", "1,t,t^2,t^4,t^7", 3, cut);
+}
+
 }  // namespace experiments

@@ -48,4 +48,7 @@ Setting histogram_setting();
 /// The learning curves' b = 1, degree 8, k = 3: 1,t,t^4,t^7.
 Setting learning_setting(bool cut);
 
+/// Three laws on 1,t,t^2,t^4,t^7, features that lie close together: a map of ours for the same curves.
+Setting close_setting(bool cut);
+
 }  // namespace experiments

@@ -20,6 +20,8 @@ struct MergeCommand {
 
 struct InspectCommand {
   std::string file;
+  bool moments = false;
+  bool csv = false;
   OutputOptions output;
 
   void add_to(CLI::App& command);

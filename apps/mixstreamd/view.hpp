@@ -82,6 +82,9 @@ struct StreamView {
   std::uint64_t refits_failed = 0;   ///< of them, without laws
   double solve_seconds = 0.0;        ///< sum over the refits
   std::size_t sensors = 0;           ///< that are told apart by their sequence numbers
+  double solve_recent_mean = 0.0;    ///< of the last 32
+  double solve_median = 0.0;         ///< of all since the start, estimated
+  double solve_p99 = 0.0;            ///< likewise
   std::uint64_t journal_bytes = 0;   ///< of the segments that are kept, for the older generation too
   std::optional<WallTime> snapshot;  ///< when the newest one was written
   Histogram append_time;             ///< write and sync of a record

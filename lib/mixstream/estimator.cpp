@@ -189,7 +189,10 @@ std::uint64_t Estimator::rows_until_due() const noexcept {
 Report Estimator::scheduled_fit(SolveDetail detail) {
   const std::uint64_t rows = state_.row_count();
   Solution solution = solve(state_, settings_.solve, last_fit_ ? &*last_fit_ : nullptr,
-                            polish_ ? &*polish_ : nullptr, detail);
+                            polish_ ? &*polish_ : nullptr, detail, paper_ ? &*paper_ : nullptr);
+  if (solution.report.spectral) {
+    if (std::optional<PaperStart> start = solution.report.spectral->paper_start()) paper_ = std::move(start);
+  }
   const bool trusted = solution.report.status == FitStatus::ok;
   const std::optional<Mixture> labels = labels_in_pilot();
   if (trusted) last_fit_ = solution.mixture;
@@ -268,6 +271,7 @@ ScheduledFit Estimator::fit_apart() {
   result.feedback.next_every = next_every_;
   if (result.report.status == FitStatus::ok) result.feedback.fit = last_fit_;
   result.feedback.watch = watch_;
+  result.feedback.paper = paper_;
   if (checks) result.feedback.schedule = polish_->schedule();
   const bool has_polish = polish_ && polish_->begun();
   if (has_polish && (!had_polish || polish_->resets() != resets)) result.feedback.polish = polish_->state();
@@ -287,6 +291,7 @@ Verdict Estimator::take(const FitFeedback& feedback) {
   }
   if (polish_ && feedback.schedule) polish_->take_schedule(*feedback.schedule);
   if (feedback.fit) last_fit_ = feedback.fit;
+  if (feedback.paper) paper_ = feedback.paper;
   watch_ = feedback.watch;
   next_every_ = std::max(next_every_, feedback.next_every);
   return std::monostate{};
@@ -300,7 +305,8 @@ Report Estimator::report_of(Solution solution) const {
 
 Report Estimator::fit(const SolveSettings& settings) const {
   Solution solution =
-      solve(state_, settings, last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr);
+      solve(state_, settings, last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr,
+            SolveDetail::everything, paper_ ? &*paper_ : nullptr);
   return report_of(std::move(solution));
 }
 

@@ -57,6 +57,7 @@ struct FitFeedback {
   std::optional<PolishSchedule> schedule{};  ///< nothing: the polish was not checked
   MomentWatch watch{};
   std::uint64_t next_every = 0;
+  std::optional<PaperStart> paper{};  ///< method paper: where its next regressions begin
 
   Bytes encode() const;
   /// Refuses bytes that encode() did not make. What they say is judged by Estimator::take.
@@ -165,7 +166,8 @@ class Estimator {
   MomentState state_;
   std::optional<PolishDriver> polish_;
   std::optional<Mixture> last_fit_;
-  std::vector<DriftEvent> drift_;  // of the polish
+  std::optional<PaperStart> paper_;  // what the last scheduled fit of the paper's method left
+  std::vector<DriftEvent> drift_;    // of the polish
   MomentWatch watch_;
   std::map<std::string, std::uint64_t, std::less<>> refused_before_;  // they never became rows
   std::uint64_t next_every_ = 0;

@@ -1,4 +1,6 @@
 // The estimator's own section of a snapshot: schedule, last fit, polish, drift.
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "mixstream/estimator.hpp"
@@ -9,6 +11,7 @@ namespace mixstream {
 namespace {
 
 constexpr std::uint32_t estimator_section = first_guest_type;
+constexpr std::uint32_t paper_section = first_guest_type + 1;  // where the paper's regressions go on
 constexpr std::size_t most_events = 64;
 constexpr std::uint32_t doubt_bit = 4;      // beside a small number: states from before it hold none
 constexpr std::uint32_t tentative_bit = 8;  // likewise
@@ -361,6 +364,28 @@ MomentWatch take_watch(ByteReader& in) {
   return watch;
 }
 
+void put(ByteWriter& out, const PaperStart& start) {
+  for (const NuclearStart* one : {&start.second, &start.third}) {
+    put(out, one->coefficients);
+    put(out, one->dual);
+    out.put(one->step);
+  }
+}
+
+PaperStart take_paper(ByteReader& in) {
+  PaperStart start;
+  for (NuclearStart* one : {&start.second, &start.third}) {
+    one->coefficients = take_list(in);
+    one->dual = take_list(in);
+    one->step = in.take_double();
+    const auto sound = [](double value) { return std::isfinite(value); };
+    if (!std::ranges::all_of(one->coefficients, sound) || !std::ranges::all_of(one->dual, sound) ||
+        !(one->step >= 0.0 && std::isfinite(one->step)))
+      in.fail();
+  }
+  return start;
+}
+
 }  // namespace
 
 Bytes FitFeedback::encode() const {
@@ -375,6 +400,7 @@ Bytes FitFeedback::encode() const {
   out.put(schedule.value_or(PolishSchedule{}).bins);
   out.put(next_every);
   put(out, watch);
+  if (paper) put(out, *paper);
   return std::move(out).take();
 }
 
@@ -392,6 +418,7 @@ Outcome<FitFeedback> FitFeedback::decode(std::span<const std::byte> bytes) {
   if (checked != 0) feedback.schedule = schedule;
   feedback.next_every = in.take<std::uint64_t>();
   feedback.watch = take_watch(in);
+  if (in.ok() && !in.at_end()) feedback.paper = take_paper(in);
   if (!in.ok() || !in.at_end())
     return Refusal{Reason::bad_snapshot, "what a fit fed back is damaged: its bytes are not sound"};
   return feedback;
@@ -427,8 +454,14 @@ Bytes Estimator::encode() const {
   out.put(static_cast<std::uint32_t>(polish_.has_value()));
   if (polish_) put(out, polish_->state());
   put(out, watch_);
-  const Section section{estimator_section, std::move(out).take()};
-  return mixstream::encode(state_, {&section, 1});
+  std::vector<Section> sections;
+  sections.push_back({estimator_section, std::move(out).take()});
+  if (paper_) {
+    ByteWriter start;
+    put(start, *paper_);
+    sections.push_back({paper_section, std::move(start).take()});
+  }
+  return mixstream::encode(state_, sections);
 }
 
 Outcome<Estimator> Estimator::decode(std::span<const std::byte> bytes, const EstimatorSettings& settings) {
@@ -440,6 +473,12 @@ Outcome<Estimator> Estimator::decode(std::span<const std::byte> bytes, const Est
   if (const Verdict verdict = check(settings.solve, estimator.settings_.state); !verdict)
     return verdict.refusal();
   for (const Section& guest : snapshot.value().guests) {
+    if (guest.type == paper_section) {
+      ByteReader in(guest.bytes);
+      estimator.paper_ = take_paper(in);
+      if (!in.ok() || !in.at_end())
+        return Refusal{Reason::bad_snapshot, "the state is damaged: its last regressions are not sound"};
+    }
     if (guest.type != estimator_section) continue;
     if (const Verdict verdict = estimator.restore(guest.bytes); !verdict) return verdict.refusal();
   }

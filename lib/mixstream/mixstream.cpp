@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "mixstream/moments/moment_tables.hpp"
 #include "mixstream/sensor_loop.hpp"
 
 struct mixstream_loop {
@@ -347,6 +348,24 @@ mixstream_status mixstream_save(mixstream_loop* loop, void* bytes, size_t capaci
     *needed = content.size();
     if (bytes == nullptr || capacity < content.size()) return MIXSTREAM_TOO_LARGE;
     std::memcpy(bytes, content.data(), content.size());
+    return MIXSTREAM_OK;
+  });
+}
+
+mixstream_status mixstream_moments(const mixstream_loop* loop, mixstream_moment moment, int32_t degree,
+                                   double* values, size_t capacity, size_t* needed) {
+  if (loop == nullptr || needed == nullptr || degree < 1 || degree > 3) return MIXSTREAM_BAD_ARGUMENT;
+  if (moment != MIXSTREAM_SIGMA && moment != MIXSTREAM_CROSS && moment != MIXSTREAM_MEAN)
+    return MIXSTREAM_BAD_ARGUMENT;
+  return guarded([&] {
+    const MomentTables tables = moment_tables(loop->loop.whole().state().moments());
+    const DegreeMoments& of_degree = tables.degrees[static_cast<std::size_t>(degree - 1)];
+    const std::vector<double>& found = moment == MIXSTREAM_SIGMA   ? of_degree.covariance.values
+                                       : moment == MIXSTREAM_CROSS ? of_degree.cross
+                                                                   : of_degree.mean;
+    *needed = found.size();
+    if (values == nullptr || capacity < found.size()) return MIXSTREAM_TOO_LARGE;
+    std::ranges::copy(found, values);
     return MIXSTREAM_OK;
   });
 }

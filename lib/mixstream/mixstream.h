@@ -164,6 +164,17 @@ MIXSTREAM_API const char* mixstream_words(const mixstream_loop* loop);
 /* Writes everything into bytes; *needed is the size, also when there is no room (MIXSTREAM_TOO_LARGE). */
 MIXSTREAM_API mixstream_status mixstream_save(mixstream_loop* loop, void* bytes, size_t capacity,
                                               size_t* needed);
+/* Moments of all rows in raw coordinates, degree p = 1, 2 or 3, phi = every product of p features once, in
+ * the order of the features, times the square root of how many orders it has. Doubles, row by row; *needed is
+ * their number, also when there is no room (MIXSTREAM_TOO_LARGE). */
+typedef enum mixstream_moment {
+  MIXSTREAM_SIGMA = 0, /* E[phi phi'], n * n numbers, n = the number of products */
+  MIXSTREAM_CROSS = 1, /* E[y^p phi], n numbers */
+  MIXSTREAM_MEAN = 2   /* E[phi], n numbers */
+} mixstream_moment;
+MIXSTREAM_API mixstream_status mixstream_moments(const mixstream_loop* loop, mixstream_moment moment,
+                                                 int32_t degree, double* values, size_t capacity,
+                                                 size_t* needed);
 /* Adds the other's rows. Checks first: a refusal leaves both as they were. */
 MIXSTREAM_API mixstream_status mixstream_merge(mixstream_loop* loop, const mixstream_loop* other);
 

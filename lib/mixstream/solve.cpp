@@ -60,12 +60,13 @@ bool stands_before(const Mixture& mixture, const MixtureErrors& errors, std::siz
 class Solver {
  public:
   Solver(const MomentState& state, const SolveSettings& settings, const Mixture* last,
-         const PolishDriver* polish, SolveDetail detail)
+         const PolishDriver* polish, SolveDetail detail, const PaperStart* paper = nullptr)
       : state_(state),
         settings_(settings),
         last_(last),
         polish_(polish),
         detail_(detail),
+        paper_(paper),
         layout_(state.settings().layout),
         tensor_(state.moments()),
         sample_(state.sample()) {
@@ -185,11 +186,11 @@ class Solver {
     SpectralSettings spectral = spectral_settings();
     if (spectral.penalty == PaperPenalty::theory) spectral.plugged_in = plugged_in();
     if (state_.settings().memory.kind != Memory::Kind::three_parts)
-      return paper_estimate(tensor_, k, spectral, workspace_);
+      return paper_estimate(tensor_, k, spectral, workspace_, paper_);
     const MomentTensor first = state_.part_moments(0);
     const MomentTensor second = state_.part_moments(1);
     const MomentTensor third = state_.part_moments(2);
-    return paper_estimate({first, second, third}, k, spectral, workspace_);
+    return paper_estimate({first, second, third}, k, spectral, workspace_, paper_);
   }
 
   void follow_paper() {
@@ -534,6 +535,7 @@ class Solver {
   const Mixture* last_;
   const PolishDriver* polish_;
   SolveDetail detail_;
+  const PaperStart* paper_;
   Layout layout_;
   MomentTensor tensor_;
   Sample sample_;
@@ -604,9 +606,9 @@ Verdict check(const SolveSettings& settings, std::size_t feature_count) {
 }
 
 Solution solve(const MomentState& state, const SolveSettings& settings, const Mixture* last,
-               const PolishDriver* polish, SolveDetail detail) {
+               const PolishDriver* polish, SolveDetail detail, const PaperStart* paper) {
   const auto began = std::chrono::steady_clock::now();
-  Solution solution = Solver(state, settings, last, polish, detail).run();
+  Solution solution = Solver(state, settings, last, polish, detail, paper).run();
   solution.report.solve_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return solution;

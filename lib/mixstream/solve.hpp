@@ -59,8 +59,10 @@ struct Solution {
 enum class SolveDetail : std::uint8_t { everything, fit };
 
 /// Solves. `last`: the mixture (raw) to start from and to take labels from, if any; `polish`: its fit is
-/// reported instead of the refined one where it is the better. Never throws for data; never reports NaN.
+/// reported instead of the refined one where it is the better; `paper`: what the paper's regressions of the
+/// last solve left, if any. Never throws for data; never reports NaN.
 Solution solve(const MomentState& state, const SolveSettings& settings, const Mixture* last,
-               const PolishDriver* polish, SolveDetail detail = SolveDetail::everything);
+               const PolishDriver* polish, SolveDetail detail = SolveDetail::everything,
+               const PaperStart* paper = nullptr);
 
 }  // namespace mixstream

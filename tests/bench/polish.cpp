@@ -9,6 +9,7 @@
 
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/modes/mode_polish.hpp"
 #include "mixstream/moments/state.hpp"
 #include "mixstream/polish/polish.hpp"
 #include "mixstream/rows/simulation.hpp"
@@ -53,6 +54,16 @@ double row_by_row(const Mixture& anchor, const RowTable& rows, std::vector<doubl
   return sum;
 }
 
+/// The same rows as one chain of modes that persist.
+double in_order(const Mixture& truth, const RowTable& rows, NoiseShape noise) {
+  const ModeShape shape{
+      truth.component_count(), truth.feature_count, Modes::persistent, {}, NoiseModel::shared, noise};
+  ModePolish polish(model_from(truth, shape, 0.5), shape);
+  return nanoseconds_a_row(20, [&] {
+    for (std::size_t i = 0; i < rows.size(); ++i) polish.absorb(rows.row(i), {0, i == 0 ? 0U : 1U});
+  });
+}
+
 void measure(std::size_t d, std::size_t k) {
   std::string map = "1";
   for (std::size_t j = 1; j < d; ++j) map += fmt::format(",t{}", j);
@@ -74,6 +85,12 @@ void measure(std::size_t d, std::size_t k) {
   const double single =
       nanoseconds_a_row(3, [&] { unused += row_by_row(simulation.truth(), rows, information); });
   const double move = nanoseconds_a_row(5, [&] { polish.move_anchor(); }) * row_count;
+  const double persistent = in_order(simulation.truth(), rows, {});
+  const double remembering = in_order(simulation.truth(), rows, {.memory = true});
+  fmt::print(
+      "{{\"bench\":\"modes\",\"d\":{},\"k\":{},\"persistent_ns_a_row\":{:.1f},\"polish_ns_a_row\":{:.1f},"
+      "\"ratio\":{:.2f},\"with_memory_ns_a_row\":{:.1f},\"ratio_with_memory\":{:.2f}}}\n",
+      d, k, persistent, blocks, persistent / blocks, remembering, remembering / blocks);
   fmt::print(
       "{{\"bench\":\"polish\",\"d\":{},\"k\":{},\"parameters\":{},\"instruction_set\":\"{}\","
       "\"ns_a_row\":{:.1f},\"moments_ns_a_row\":{:.1f},\"polish_over_moments\":{:.2f},"

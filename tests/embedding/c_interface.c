@@ -119,6 +119,30 @@ static void check_merge_and_save(mixstream_loop* loop) {
   free(bytes);
 }
 
+/* Two rows whose moments are known: (1, 2) with y = 3, (1, 4) with y = 5. */
+static void check_moments(void) {
+  const mixstream_settings settings = line_settings();
+  const double rows[2][2] = {{1.0, 2.0}, {1.0, 4.0}};
+  const double sigma[4] = {1.0, 3.0, 3.0, 10.0};
+  const double mean[3] = {1.0, 3.0 * sqrt(2.0), 10.0};
+  double values[9];
+  size_t needed = 0;
+  size_t i;
+  mixstream_loop* loop = mixstream_create(&settings, NULL, NULL, 0);
+  CHECK(mixstream_absorb(loop, rows[0], 2, 3.0) == MIXSTREAM_OK);
+  CHECK(mixstream_absorb(loop, rows[1], 2, 5.0) == MIXSTREAM_OK);
+  CHECK(mixstream_moments(loop, MIXSTREAM_SIGMA, 3, values, 9, &needed) == MIXSTREAM_TOO_LARGE &&
+        needed == 16);
+  CHECK(mixstream_moments(loop, MIXSTREAM_SIGMA, 4, values, 9, &needed) == MIXSTREAM_BAD_ARGUMENT);
+  CHECK(mixstream_moments(loop, MIXSTREAM_SIGMA, 1, values, 9, &needed) == MIXSTREAM_OK && needed == 4);
+  for (i = 0; i < 4; ++i) CHECK(fabs(values[i] - sigma[i]) < 1e-12);
+  CHECK(mixstream_moments(loop, MIXSTREAM_CROSS, 1, values, 9, &needed) == MIXSTREAM_OK && needed == 2);
+  CHECK(fabs(values[0] - 4.0) < 1e-12 && fabs(values[1] - 13.0) < 1e-12);
+  CHECK(mixstream_moments(loop, MIXSTREAM_MEAN, 2, values, 9, &needed) == MIXSTREAM_OK && needed == 3);
+  for (i = 0; i < 3; ++i) CHECK(fabs(values[i] - mean[i]) < 1e-12);
+  mixstream_destroy(loop);
+}
+
 int main(void) {
   const mixstream_settings settings = line_settings();
   const double x[2] = {1.0, 3.0};
@@ -128,6 +152,7 @@ int main(void) {
   size_t component = 9;
   mixstream_status status = MIXSTREAM_NOT_DONE;
   mixstream_loop* loop = mixstream_create(&settings, NULL, NULL, 0);
+  check_moments();
   CHECK(mixstream_abi_version() == MIXSTREAM_ABI_VERSION);
   check_refusals();
   absorb_rows(loop, 4000, 1);

@@ -73,8 +73,8 @@ int main(int count, char** words) {
   std::vector<PaperRow> all = first_table();
   std::ranges::copy(second_table(), std::back_inserter(all));
   for (const bool cut : {false, true}) {
-    const Setting setting = learning_setting(cut);
-    all.push_back({setting.name, setting, {}, {}, {}, "learning curves", {}});
+    for (const Setting& setting : {learning_setting(cut), close_setting(cut)})
+      all.push_back({setting.name, setting, {}, {}, {}, "learning curves", {}});
   }
   const auto row = std::ranges::find(all, label, &PaperRow::label);
   if (row == all.end()) {

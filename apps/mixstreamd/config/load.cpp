@@ -237,6 +237,13 @@ void read_solve(TableReader& in, StreamConfig& stream) {
   in.take_whole("largest_k", solve.largest_component_count, 1, 32);
   if (const auto method = in.take_word("method", {"default", "paper", "em"}))
     solve.method = static_cast<FitMethod>(*method);
+  if (const auto objective = in.take_word("objective", {"printed", "published"}))
+    solve.objective = static_cast<PaperObjective>(*objective);
+  if (const auto penalty = in.take_word("lambda", {"given", "theory"}))
+    solve.penalty = static_cast<PaperPenalty>(*penalty);
+  in.take_number("lambda2", solve.second_penalty, 0.0, 1e300);
+  in.take_number("lambda3", solve.third_penalty, 0.0, 1e300);
+  in.take("allow_singular", solve.allow_singular);
   read_model(in, stream);
   double variance = 0.0;
   in.take_number("noise_variance", variance, 1e-300, 1e300);
@@ -323,6 +330,12 @@ void check_together(TableReader& in, const Config& config) {
     standard_inputs += static_cast<int>(stream.standard_input);
     if (stream.topic.empty()) continue;
     for (const std::string& other : topics) {
+      if (other == stream.topic && config.mqtt.own_sessions && other.starts_with("$share/"))
+        in.refuse(
+            "stream",
+            fmt::format("two streams share '{}', so the broker would give each row to one of them: name "
+                        "two groups",
+                        other));
       if (other == stream.topic || !filters_overlap(other, stream.topic)) continue;
       in.refuse("stream",
                 fmt::format("the topic filters '{}' and '{}' overlap, so a broker may send a message "

@@ -21,6 +21,8 @@ std::string words_of(const Memory& memory) {
       return fmt::format("half-life of {} s", memory.length);
     case Memory::Kind::window_rows:
       return fmt::format("window of {} rows", memory.length);
+    case Memory::Kind::three_parts:
+      return "everything, in three data sets";
   }
   return "";
 }

@@ -157,6 +157,7 @@ void Stream::keep_fit(Report report, const Estimator& copy) {
   ++fits_.refits;
   fits_.seconds += kept.solve_seconds;
   fits_.times.add(kept.solve_seconds);
+  fits_.time_histogram.add(kept.solve_seconds);
   judge(kept);
   ++fits_.made;
   if (fitted) {

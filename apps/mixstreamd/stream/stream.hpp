@@ -26,6 +26,7 @@
 #include "alarms.hpp"
 #include "fold.hpp"
 #include "fold_marker.hpp"
+#include "solve_times.hpp"
 #include "store/store.hpp"
 
 namespace mixstream {
@@ -105,10 +106,11 @@ class Stream {
     std::uint64_t refits = 0;
     std::uint64_t failed = 0;
     double seconds = 0.0;
+    SolveTimes times;             // mean of the last ones, quantiles
     std::uint64_t published = 0;  // what of `made`
     std::uint64_t made = 0;       // changes of the view
     double effective_rows = 0.0;  // of the last fit
-    Histogram times;
+    Histogram time_histogram;
   };
 
   /// What alarms have been made of.

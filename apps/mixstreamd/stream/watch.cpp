@@ -179,10 +179,13 @@ std::shared_ptr<const StreamView> Stream::view() const {
   view->refits = fits_.refits;
   view->refits_failed = fits_.failed;
   view->solve_seconds = fits_.seconds;
+  view->solve_recent_mean = fits_.times.recent_mean();
+  view->solve_median = fits_.times.median();
+  view->solve_p99 = fits_.times.p99();
   view->snapshot = snapshot_time_;
   view->append_time = figures_.append_time;
   view->message_time = figures_.message_time;
-  view->solve_time = fits_.times;
+  view->solve_time = fits_.time_histogram;
   view->source_connected = source_.connected;
   view->source_words = source_.words;
   view->unmatched_messages = source_counts_.unmatched;

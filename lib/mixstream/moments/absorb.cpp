@@ -66,17 +66,17 @@ double MomentState::transform(const Row& row) noexcept {
 RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
   const double largest = transform(row);
   if (largest > largest_variable) return RowVerdict::too_large;
-  double weight = row.weight;
+  double growth = 1.0;
   switch (settings_.memory.kind) {
     case Memory::Kind::everything:
     case Memory::Kind::three_parts:
       break;
     case Memory::Kind::half_life_rows:
-      weight *= growth_at(static_cast<double>(filed_));
+      growth = growth_at(static_cast<double>(filed_));
       break;
     case Memory::Kind::half_life_seconds:
       if (!forgetting_.believes(row.time)) return RowVerdict::clock_jump;
-      weight *= growth_at(row.time);
+      growth = growth_at(row.time);
       break;
     case Memory::Kind::window_rows:
       make_room_in_window();
@@ -85,7 +85,8 @@ RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
   last_bin_ = bin_of(largest);
   const bool in_parts = settings_.memory.kind == Memory::Kind::three_parts;
   Pane& pane = panes_[in_parts ? static_cast<std::size_t>(filed_ % part_count) : active_];
-  pane.put(variables_.data(), weight, last_bin_, *kernel_, workspace_.data());
+  const double weight = row.weight * growth;
+  pane.put({variables_.data(), weight, weight * growth}, last_bin_, *kernel_, workspace_.data());
   pane.reservoir.offer(row, hash, weight, last_bin_);
   ++filed_;
   return RowVerdict::accepted;

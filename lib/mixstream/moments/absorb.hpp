@@ -86,7 +86,7 @@ template <LastRow last>
 inline BulkStep MomentState::step_into_bulk(const Row& row) noexcept {
   if (!bulk_is_open_ || !write_into_bulk<last>(row)) return BulkStep::refused;
   Pane& pane = panes_[0];
-  pane.bins[0](PilotRow{nullptr, 1.0});  // it stands in the block already
+  pane.bins[0](PilotRow{});  // it stands in the block already
   if (last == LastRow::kept) last_bin_ = 0;
   ++filed_;
   ++verdicts_[0];

@@ -23,9 +23,8 @@ struct Pane {
   const RowMoments& moments(std::size_t bin) const noexcept { return row_moments(bins[bin]); }
 
   /// Files a row. No throw, no allocation; at most one block is folded in.
-  void put(const double* variables, double weight, std::uint8_t bin, const BlockKernel& kernel,
-           double* workspace) noexcept {
-    bins[bin](PilotRow{variables, weight});
+  void put(const PilotRow& row, std::uint8_t bin, const BlockKernel& kernel, double* workspace) noexcept {
+    bins[bin](row);
     if (moments(bin).pending.full()) moments(bin).fold(kernel, workspace);
   }
   /// Folds the pending rows of every bin in. No throw, no allocation.

@@ -11,10 +11,12 @@
 
 namespace mixstream {
 
-/// A row in pilot coordinates: z, or null where z stands in the block's next row already.
+/// A row in pilot coordinates: z, or null where z stands in the block's next row already. A weight w says how
+/// many equal rows it stands for; where the past fades, all of them count by the same growth g.
 struct PilotRow {
   const double* variables = nullptr;
-  double weight = 1.0;
+  double weight = 1.0;         ///< w g
+  double weight_square = 1.0;  ///< w g^2: the sum of squares over those rows
 };
 
 /// (sum, compensation) += term, with what rounding takes from the sum kept in the second (Knuth's two-sum).
@@ -33,11 +35,11 @@ struct RowMoments {
   AlignedDoubles compensation;  ///< what rounding took from sums
   RowBlock pending{1, 0};       ///< rows in pilot coordinates that wait for a full block
   std::uint64_t rows = 0;       ///< pending ones included
-  double weight_squares = 0.0;  ///< sum of w^2, pending ones included
+  double weight_squares = 0.0;  ///< sum of w g^2, pending ones included
 
   RowMoments() = default;  ///< without room for any row
   RowMoments(const BlockKernel& kernel, const Layout& row_layout);
-  double weight() const noexcept;  ///< sum of w, pending ones included
+  double weight() const noexcept;  ///< sum of w g, pending ones included
 
   /// Puts a row among the pending ones; the block must not be full. No throw, no allocation.
   void take(const PilotRow& row) noexcept {
@@ -46,7 +48,7 @@ struct RowMoments {
     else
       pending.count_next_row(row.weight);
     ++rows;
-    weight_squares += row.weight * row.weight;
+    weight_squares += row.weight_square;
   }
   /// Folds the pending rows into the sums. No throw, no allocation.
   void fold(const BlockKernel& kernel, double* workspace) noexcept;

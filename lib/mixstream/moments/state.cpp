@@ -9,6 +9,8 @@
 namespace mixstream {
 namespace {
 
+constexpr double vanishing_squares = 1e-290;
+
 std::uint64_t rows_of_a_pane(const Memory& memory) {
   return memory.kind == Memory::Kind::window_rows
              ? static_cast<std::uint64_t>(std::ceil(memory.length / memory.panes))
@@ -278,8 +280,9 @@ MomentTensor MomentState::moments_of(std::span<const Pane> panes, const BinMask&
   const double unit = forgetting_.growth_now();
   for (std::size_t i = 0; i < rest.size(); ++i) tensor.sums()[i] = (tensor.sums()[i] + rest[i]) / unit;
   const double total = tensor.total_weight() * unit;
-  // never more than there are, also where the squares of vanishing weights were rounded
-  tensor.effective_rows = weight_squares > 0.0 ? std::min(rows, total / weight_squares * total) : 0.0;
+  tensor.effective_rows = weight_squares > 0.0 ? total / weight_squares * total : 0.0;
+  // rows that have all but vanished: their squares are rounded, and there are no more of them than came
+  if (weight_squares < vanishing_squares) tensor.effective_rows = std::min(rows, tensor.effective_rows);
   tensor.row_count = row_count();
   return tensor;
 }

@@ -36,7 +36,9 @@ class MomentTensor {
   const std::vector<double>& sums() const noexcept { return sums_; }
   double total_weight() const noexcept { return sums_[0]; }  ///< sum of 1^6
 
-  double effective_rows = 0.0;  ///< (sum w)^2 / sum w^2: the n of every statistical statement
+  /// The n of every statistical statement. A weight of 2 is two rows: sum w, and where rows fade by g
+  /// (sum w g)^2 / sum w g^2.
+  double effective_rows = 0.0;
   std::uint64_t row_count = 0;  ///< rows folded in, forgotten ones included
 
   /// E[y^power phi_left phi_right'], power + left + right <= 6, phi_p = cvec(v^(p)) with square-root

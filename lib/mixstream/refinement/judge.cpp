@@ -57,6 +57,8 @@ Judge::Judge(const MomentTensor& tensor, const RowTable& sample)
     squares += w * w;
   }
   sample_rows_ = squares > 0.0 ? weight * weight / squares : 0.0;
+  // while the sample is the stream itself its weights are the rows' own, and a weight of 2 is two rows
+  if (std::abs(weight - tensor.total_weight()) <= 1e-9 * weight) sample_rows_ = tensor.effective_rows;
 }
 
 void Judge::saw(double mean_log_likelihood) noexcept {

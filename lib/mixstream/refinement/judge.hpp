@@ -25,7 +25,7 @@ class Judge {
   /// information I_R, is expected to be the number of parameters + tr(I_R C).
   void judge(RefinedFit& fit) const;
 
-  double sample_rows() const noexcept { return sample_rows_; }  ///< R = (sum w)^2 / sum w^2
+  double sample_rows() const noexcept { return sample_rows_; }  ///< R
   double best_mean_log_likelihood() const noexcept { return best_; }
 
  private:

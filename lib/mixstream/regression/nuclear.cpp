@@ -15,19 +15,27 @@ constexpr double penalty_share = 1e-7;  // of the penalty, that a gap between m 
 constexpr double least_gap = 1e-13;
 constexpr double sigma_tolerance = 1e-9;  // relative, between two rounds
 
+/// Entries of the d x d^(p-1) unfolding.
+std::size_t unfolded_size(const SymmetricShape& shape) {
+  std::size_t size = 1;
+  for (int p = 0; p < shape.degree(); ++p) size *= static_cast<std::size_t>(shape.dimension());
+  return size;
+}
+
 class Admm {
  public:
   Admm(const DenseMatrix& gram, std::span<const double> target, const SymmetricShape& shape,
        const NuclearSettings& settings, NuclearWorkspace& workspace, NuclearFit& fit)
       : gram_(gram), target_(target), shape_(shape), settings_(settings), w_(workspace), fit_(fit) {}
 
-  bool start(const NuclearFit* warm);
+  bool start(const NuclearStart* warm);
   bool run();       // the squared problem with penalty_
   bool run_root();  // the same in turns with sigma
   bool finish();
 
  private:
   void plain_solution();
+  void moved_solution(const NuclearStart& warm);
   void solve_smooth();
   bool shrink(double threshold);
   bool shrink_semidefinite(double threshold);
@@ -58,7 +66,25 @@ void Admm::plain_solution() {
   multiply_transposed(w_.system.vectors, w_.rotated, w_.solution);
 }
 
-bool Admm::start(const NuclearFit* warm) {
+/// Where the last optimum has moved to as the moments changed, if its dual stays: Sigma m = target - fold(D).
+/// What Sigma does not see stays as it was. In w_.solution.
+void Admm::moved_solution(const NuclearStart& warm) {
+  const auto d = static_cast<std::size_t>(shape_.dimension());
+  reshape(w_.combined, d, warm.dual.size() / d);
+  w_.combined.values = warm.dual;
+  shape_.fold(w_.combined, w_.pull);
+  std::vector<double> pulled(w_.pull.size());
+  multiply(w_.system.vectors, w_.pull, pulled);
+  multiply(w_.system.vectors, warm.coefficients, w_.rotated);
+  const double least = rank_cutoff * std::max(w_.system.values.back(), 0.0);
+  for (std::size_t i = 0; i < w_.rotated.size(); ++i) {
+    const double value = w_.system.values[i];
+    if (value > least) w_.rotated[i] = (w_.rotated_target[i] - pulled[i]) / value;
+  }
+  multiply_transposed(w_.system.vectors, w_.rotated, w_.solution);
+}
+
+bool Admm::start(const NuclearStart* warm) {
   if (!w_.system.decompose(gram_)) return false;
   fit_.iterations = 0;
   fit_.scale = 1.0;
@@ -70,11 +96,11 @@ bool Admm::start(const NuclearFit* warm) {
   multiply(w_.system.vectors, target_, w_.rotated_target);
   const auto d = static_cast<std::size_t>(shape_.dimension());
   const bool warmed = warm != nullptr && warm->coefficients.size() == n && warm->step > 0.0;
-  if (warmed) {
-    w_.solution = warm->coefficients;
-  } else {
+  const bool with_dual = warmed && warm->dual.size() == unfolded_size(shape_);
+  if (with_dual)
+    moved_solution(*warm);
+  else
     plain_solution();
-  }
   shape_.unfold(w_.solution, w_.low_rank);
   reshape(w_.multiplier, d, w_.low_rank.columns);
   w_.combined = w_.multiplier;
@@ -82,7 +108,7 @@ bool Admm::start(const NuclearFit* warm) {
   w_.previous = w_.low_rank;
   rho_ = warmed ? warm->step : 1e-3 * std::max(w_.system.values.back(), 0.0);
   if (!(rho_ > 0.0)) return false;
-  if (warmed && warm->dual.size() == w_.multiplier.values.size()) {
+  if (with_dual) {
     for (std::size_t i = 0; i < warm->dual.size(); ++i) w_.multiplier.values[i] = warm->dual[i] / rho_;
   }
   return true;
@@ -255,8 +281,8 @@ bool Admm::finish() {
 }  // namespace
 
 bool nuclear_regression(const DenseMatrix& gram, std::span<const double> target, const SymmetricShape& shape,
-                        const NuclearSettings& settings, const NuclearFit* warm, NuclearWorkspace& workspace,
-                        NuclearFit& fit) {
+                        const NuclearSettings& settings, const NuclearStart* warm,
+                        NuclearWorkspace& workspace, NuclearFit& fit) {
   Admm admm(gram, target, shape, settings, workspace, fit);
   return admm.start(warm) && (settings.root ? admm.run_root() : admm.run()) && admm.finish();
 }

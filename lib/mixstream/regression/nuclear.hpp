@@ -33,6 +33,15 @@ struct NuclearSettings {
   std::optional<RootLoss> root;  ///< nothing: the squared loss
 };
 
+/// Where the next regression of a growing stream begins.
+struct NuclearStart {
+  std::vector<double> coefficients;  ///< m = cvec(M)
+  std::vector<double> dual;          ///< see NuclearFit
+  double step = 0;                   ///< rho
+
+  friend bool operator==(const NuclearStart&, const NuclearStart&) = default;
+};
+
 /// How a regression by ADMM went; also the warm start of the next one.
 struct NuclearFit {
   std::vector<double> coefficients;  ///< m = cvec(M)
@@ -45,6 +54,8 @@ struct NuclearFit {
   std::vector<double> dual;  ///< D, d x d^(p-1): in scale lambda d|Z|_*, and fold(D) = target - Sigma m
   double scale = 1;          ///< 1 for the squared loss; 2 sqrt(n) sigma for the root
   double step = 0;           ///< rho at the end
+
+  NuclearStart start() const { return {coefficients, dual, step}; }
 };
 
 /// Scratch for one shape; grows to what it meets and is reused after.
@@ -55,10 +66,11 @@ struct NuclearWorkspace {
   std::vector<double> rotated_target, pull, rotated, solution;
 };
 
-/// Solves. `warm`: the last fit of the same shape, or nothing. False when a decomposition fails or anything
-/// non-finite turns up. One eigendecomposition of Sigma, 10 N^3; then 4 N^2 + O(d^4) an iteration.
+/// Solves. `warm`: what the last fit of the same shape left, or nothing; one of another shape is not used.
+/// False when a decomposition fails or anything non-finite turns up. One eigendecomposition of Sigma, 10 N^3;
+/// then 4 N^2 + O(d^4) an iteration.
 bool nuclear_regression(const DenseMatrix& gram, std::span<const double> target, const SymmetricShape& shape,
-                        const NuclearSettings& settings, const NuclearFit* warm, NuclearWorkspace& workspace,
-                        NuclearFit& fit);
+                        const NuclearSettings& settings, const NuclearStart* warm,
+                        NuclearWorkspace& workspace, NuclearFit& fit);
 
 }  // namespace mixstream

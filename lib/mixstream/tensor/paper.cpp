@@ -50,22 +50,21 @@ class PaperEstimate {
         settings_(settings),
         w_(workspace) {}
 
-  Outcome<SpectralFit> run(const SpectralFit* warm);
+  Outcome<SpectralFit> run(const PaperStart* warm);
 
  private:
-  Outcome<SpectralFit> run_with(const Penalties& penalties, const SpectralFit* warm);
+  Outcome<SpectralFit> run_with(const Penalties& penalties, const PaperStart* warm);
   double theory_penalty(const MomentTensor& part, const Mixture& plugged, int degree) const;
   std::optional<Refusal> estimate_first();
-  std::optional<Refusal> estimate_second(const SpectralFit* warm);
-  std::optional<Refusal> estimate_third(const SpectralFit* warm);
+  std::optional<Refusal> estimate_second(const PaperStart* warm);
+  std::optional<Refusal> estimate_third(const PaperStart* warm);
   std::optional<Refusal> factorise();
   std::optional<Refusal> refused_singular(const MomentTensor& part, int degree);
   SecondSystem second_system() const;
   void read_noise(const SecondSystem& system);
   double third_square(std::span<const double> first_product) const;
   bool regress(const DenseMatrix& gram, std::span<const double> target, int degree, double penalty,
-               const RootLoss& loss, const std::optional<NuclearFit>* warm,
-               std::optional<NuclearFit>& result);
+               const RootLoss& loss, const NuclearStart* warm, std::optional<NuclearFit>& result);
 
   const MomentTensor& first_part_;
   const MomentTensor& second_part_;
@@ -119,10 +118,9 @@ SecondSystem PaperEstimate::second_system() const {
 }
 
 bool PaperEstimate::regress(const DenseMatrix& gram, std::span<const double> target, int degree,
-                            double penalty, const RootLoss& loss, const std::optional<NuclearFit>* warm,
+                            double penalty, const RootLoss& loss, const NuclearStart* warm,
                             std::optional<NuclearFit>& result) {
   result.emplace();
-  const NuclearFit* last = warm != nullptr && *warm ? &**warm : nullptr;
   const SymmetricShape shape(static_cast<int>(d_), degree);
   NuclearSettings nuclear{.penalty = penalty,
                           .iterations = settings_.admm_iterations,
@@ -132,7 +130,7 @@ bool PaperEstimate::regress(const DenseMatrix& gram, std::span<const double> tar
     nuclear.semidefinite = degree == 2;
     nuclear.root = loss;
   }
-  if (!nuclear_regression(gram, target, shape, nuclear, last, w_.nuclear, *result)) return false;
+  if (!nuclear_regression(gram, target, shape, nuclear, warm, w_.nuclear, *result)) return false;
   if (!result->converged) warn(fit_, SpectralWarning::not_converged);
   return true;
 }
@@ -161,7 +159,7 @@ void PaperEstimate::read_noise(const SecondSystem& system) {
   if (error > 0.0 && std::isfinite(error)) fit_.noise_variance_error = std::sqrt(error);
 }
 
-std::optional<Refusal> PaperEstimate::estimate_second(const SpectralFit* warm) {
+std::optional<Refusal> PaperEstimate::estimate_second(const PaperStart* warm) {
   const SecondSystem system = second_system();
   if (singular(system.gram)) {
     if (!settings_.noise_variance && !singular(second_part_.view(0, 2, 2))) {
@@ -195,7 +193,7 @@ double PaperEstimate::third_square(std::span<const double> first_product) const 
          slope * slope * dot(first_product, first_) + 2.0 * slope * third * mean + third * third;
 }
 
-std::optional<Refusal> PaperEstimate::estimate_third(const SpectralFit* warm) {
+std::optional<Refusal> PaperEstimate::estimate_third(const PaperStart* warm) {
   const PowerSystem system = power_system(third_part_, 3);
   if (singular(system.gram)) {
     if (auto refusal = refused_singular(third_part_, 3)) return refusal;
@@ -268,7 +266,7 @@ double PaperEstimate::theory_penalty(const MomentTensor& part, const Mixture& pl
   return asked.value / (2.0 * std::sqrt(std::max(asked.residual_square * part.effective_rows, 1e-300)));
 }
 
-Outcome<SpectralFit> PaperEstimate::run(const SpectralFit* warm) {
+Outcome<SpectralFit> PaperEstimate::run(const PaperStart* warm) {
   const Penalties given{settings_.second_penalty / std::sqrt(second_part_.effective_rows),
                         settings_.third_penalty / std::sqrt(third_part_.effective_rows)};
   const auto by_theory = [this](const Mixture& plugged) {
@@ -278,10 +276,11 @@ Outcome<SpectralFit> PaperEstimate::run(const SpectralFit* warm) {
   if (theory && settings_.plugged_in) return run_with(by_theory(*settings_.plugged_in), warm);
   Outcome<SpectralFit> first = run_with(given, warm);
   if (!first || !theory) return first;
-  return run_with(by_theory(first.value().mixture), &first.value());
+  const std::optional<PaperStart> again = first.value().paper_start();
+  return run_with(by_theory(first.value().mixture), &*again);
 }
 
-Outcome<SpectralFit> PaperEstimate::run_with(const Penalties& penalties, const SpectralFit* warm) {
+Outcome<SpectralFit> PaperEstimate::run_with(const Penalties& penalties, const PaperStart* warm) {
   penalties_ = penalties;
   fit_ = {};
   if (auto refusal = estimate_first()) return *std::move(refusal);
@@ -319,7 +318,7 @@ std::optional<Refusal> refused_paper_request(const MomentTensor& tensor, int com
 
 Outcome<SpectralFit> paper_estimate(const MomentTensor& tensor, int components,
                                     const SpectralSettings& settings, SpectralWorkspace& workspace,
-                                    const SpectralFit* warm) {
+                                    const PaperStart* warm) {
   if (auto refusal = refused_paper_request(tensor, components, settings)) return *std::move(refusal);
   const MomentTensor raw = tensor.in_raw_coordinates();
   return PaperEstimate(raw, raw, raw, static_cast<std::size_t>(components), settings, workspace.content())
@@ -328,7 +327,7 @@ Outcome<SpectralFit> paper_estimate(const MomentTensor& tensor, int components,
 
 Outcome<SpectralFit> paper_estimate(const MomentParts& parts, int components,
                                     const SpectralSettings& settings, SpectralWorkspace& workspace,
-                                    const SpectralFit* warm) {
+                                    const PaperStart* warm) {
   for (const MomentTensor* part : {&parts.first, &parts.second, &parts.third}) {
     if (!(part->layout() == parts.first.layout())) {
       return Refusal{Reason::wrong_shape, "the three parts of the stream must have the same features"};

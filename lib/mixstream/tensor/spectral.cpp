@@ -32,6 +32,11 @@ bool SpectralFit::warns(SpectralWarning warning) const noexcept {
   return std::ranges::find(warnings, warning) != warnings.end();
 }
 
+std::optional<PaperStart> SpectralFit::paper_start() const {
+  if (!second || !third) return {};
+  return PaperStart{second->start(), third->start()};
+}
+
 void warn(SpectralFit& fit, SpectralWarning warning) {
   if (!fit.warns(warning)) fit.warnings.push_back(warning);
 }

@@ -61,6 +61,14 @@ enum class SpectralWarning {
 };
 const char* name_of(SpectralWarning warning) noexcept;
 
+/// What paper_estimate leaves for the next one of the same stream.
+struct PaperStart {
+  NuclearStart second;
+  NuclearStart third;
+
+  friend bool operator==(const PaperStart&, const PaperStart&) = default;
+};
+
 struct SpectralFit {
   Mixture mixture;
   double noise_variance = 0;
@@ -76,6 +84,7 @@ struct SpectralFit {
   std::optional<NuclearFit> third;        ///< M3, paper_estimate only
 
   bool warns(SpectralWarning warning) const noexcept;
+  std::optional<PaperStart> paper_start() const;  ///< nothing where the paper's regressions were not run
 };
 
 /// Scratch for both estimators: grows to the (d, k) it meets, then is reused. One per thread.
@@ -104,7 +113,7 @@ Outcome<SpectralFit> rank_start(const MomentTensor& tensor, int components, cons
 /// unknown noise variance is one more coefficient, and refused where x holds a constant.
 Outcome<SpectralFit> paper_estimate(const MomentTensor& tensor, int components,
                                     const SpectralSettings& settings, SpectralWorkspace& workspace,
-                                    const SpectralFit* warm = nullptr);
+                                    const PaperStart* warm = nullptr);
 
 /// Three independent parts of the stream, one for each regression, as the paper's analysis wants.
 struct MomentParts {
@@ -114,6 +123,6 @@ struct MomentParts {
 };
 Outcome<SpectralFit> paper_estimate(const MomentParts& parts, int components,
                                     const SpectralSettings& settings, SpectralWorkspace& workspace,
-                                    const SpectralFit* warm = nullptr);
+                                    const PaperStart* warm = nullptr);
 
 }  // namespace mixstream

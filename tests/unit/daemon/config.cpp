@@ -79,6 +79,14 @@ TEST_CASE("values out of range, of the wrong type, or contradictory are refused 
 
 TEST_CASE("what can be reached from outside must be asked for") {
   says("[http]\naddress = \"0.0.0.0\"\n" + sound, "can be reached from outside");
+  says("[http]\naddress = \"0.0.0.0\"\ntoken_file = \"t\"\n" + sound, "nobody reads the token");
+  says("[http]\naddress = \"0.0.0.0\"\ncertificate_file = \"c\"\nkey_file = \"k\"\n" + sound,
+       "not everybody may ask");
+  CHECK(
+      wrong(
+          "[http]\naddress = \"0.0.0.0\"\ntoken_file = \"t\"\ncertificate_file = \"c\"\nkey_file = \"k\"\n" +
+          sound)
+          .empty());
   std::string socket = sound;
   socket.replace(socket.find("topic = \"plant/+/a\""), 19, "socket = \"0.0.0.0:7\"");
   says(socket, "socket_public");

@@ -12,18 +12,20 @@ using namespace mixstream;
 
 namespace {
 
-double effective(const oracle::Rows& rows) {
+/// A weight w stands for w rows; each of them counts by its fading.
+double effective(const oracle::Rows& rows, const std::vector<double>& fading) {
   double total = 0.0;
   double squares = 0.0;
-  for (const double w : rows.weights) {
-    total += w;
-    squares += w * w;
+  for (std::size_t i = 0; i < rows.weights.size(); ++i) {  // these weights hold the fading
+    const double fade = fading.empty() ? 1.0 : fading[i];
+    total += rows.weights[i];
+    squares += rows.weights[i] * fade;
   }
   return total * total / squares;
 }
 
 template <class Set>
-void check_all(const Set& set, const oracle::Rows& rows) {
+void check_all(const Set& set, const oracle::Rows& rows, const std::vector<double>& fading = {}) {
   oracle::check(collapsed_covariance<1>(set), rows, 0, 1, 1);
   oracle::check(collapsed_covariance<2>(set), rows, 0, 2, 2);
   oracle::check(collapsed_covariance<3>(set), rows, 0, 3, 3);
@@ -33,7 +35,7 @@ void check_all(const Set& set, const oracle::Rows& rows) {
   oracle::check(mean_monomials<1>(set), rows, 0, 1, 0);
   oracle::check(mean_monomials<2>(set), rows, 0, 2, 0);
   oracle::check(mean_monomials<3>(set), rows, 0, 3, 0);
-  CHECK(effective_rows(set) == doctest::Approx(effective(rows)).epsilon(1e-12));
+  CHECK(effective_rows(set) == doctest::Approx(effective(rows, fading)).epsilon(1e-12));
 }
 
 Row row_of(const oracle::Rows& rows, std::size_t i) {
@@ -61,7 +63,7 @@ TEST_CASE("a set that absorbs rows gives every feature, rows of a partial block 
       MomentSet set;
       held_moments(set) = RowMoments(kernel, layout);
       for (std::size_t i = 0; i < rows.weights.size(); ++i) {
-        set(PilotRow{variables_of(rows, i, constant).data(), rows.weights[i]});
+        set(PilotRow{variables_of(rows, i, constant).data(), rows.weights[i], rows.weights[i]});
         if (held_moments(set).pending.full()) held_moments(set).fold(kernel, workspace.data());
       }
       CHECK(row_moments(set).rows == 700);
@@ -117,15 +119,17 @@ TEST_CASE("forgetting gives old rows the weight that their age deserves") {
   MomentState by_rows = MomentState::create(settings).value();
   settings.memory = {Memory::Kind::half_life_seconds, 4.0 * half_life};
   MomentState by_seconds = MomentState::create(settings).value();
+  std::vector<double> fading;
   for (std::size_t i = 0; i < rows.weights.size(); ++i) {
     Row row = row_of(rows, i);
     by_rows.absorb(row);
     row.time = 1e9 + 4.0 * static_cast<double>(i);
     by_seconds.absorb(row);
-    rows.weights[i] *= std::exp2((static_cast<double>(i) - 8999.0) / half_life);
+    fading.push_back(std::exp2((static_cast<double>(i) - 8999.0) / half_life));
+    rows.weights[i] *= fading.back();
   }
   for (const MomentState* state : {&by_rows, &by_seconds}) {
     const MomentTensor raw = state->moments().in_raw_coordinates();
-    check_all(SettledSet((settled_tensor = raw)), rows);
+    check_all(SettledSet((settled_tensor = raw)), rows, fading);
   }
 }

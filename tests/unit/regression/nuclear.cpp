@@ -135,7 +135,7 @@ double objective(const Problem& problem, const Numbers& m) {
   return problem.penalty * nuclear_norm(problem, m) + 0.5 * (inner(slope, m) - inner(problem.target, m));
 }
 
-NuclearFit solved(const Problem& problem, const NuclearFit* warm = nullptr) {
+NuclearFit solved(const Problem& problem, const NuclearStart* warm = nullptr) {
   NuclearWorkspace workspace;
   NuclearFit fit;
   REQUIRE(nuclear_regression(problem.gram, problem.target, SymmetricShape(problem.d, problem.degree),
@@ -210,7 +210,8 @@ TEST_CASE("without a penalty ADMM gives the least squares solution") {
 TEST_CASE("a warm start needs fewer iterations and ends at the same place") {
   for (const Problem& problem : problems()) {
     const NuclearFit cold = solved(problem);
-    const NuclearFit warm = solved(problem, &cold);
+    const NuclearStart start = cold.start();
+    const NuclearFit warm = solved(problem, &start);
     CHECK(warm.iterations <= cold.iterations);
     CHECK(warm.iterations <= 25);
     CHECK(warm.objective == doctest::Approx(cold.objective).epsilon(1e-8));

@@ -182,7 +182,8 @@ TEST_CASE("a warm start gives the same answer as a cold one") {
   const SpectralFit warm = rank_start(tensor, 3, settings, workspace, &cold).value();
   CHECK(worst_difference(cold.mixture, warm.mixture) < 1e-5);
   const SpectralFit paper = paper_estimate(tensor, 3, settings, workspace).value();
-  const SpectralFit again = paper_estimate(tensor, 3, settings, workspace, &paper).value();
+  const std::optional<PaperStart> start = paper.paper_start();
+  const SpectralFit again = paper_estimate(tensor, 3, settings, workspace, &*start).value();
   CHECK(worst_difference(paper.mixture, again.mixture) < 1e-4);
   CHECK(again.second->iterations <= paper.second->iterations);
   CHECK(again.third->iterations <= paper.third->iterations);

@@ -1,5 +1,5 @@
-// Boost.Accumulators feature: (sum w)^2 / sum w^2, the number of equally weighted rows that would tell as
-// much.
+// Boost.Accumulators feature: the number of rows that would tell as much. A weight of 2 is two rows: sum w,
+// and where rows fade by g (sum w g)^2 / sum w g^2.
 #pragma once
 
 #include "mixstream/moments/features/row_moments.hpp"
