@@ -130,9 +130,10 @@ Verdict Store::write_snapshot(const PendingSnapshot& pending) {
 
 /// Zeros, written: a promise of the file system would do as well, but not every one gives it.
 void Store::reserve() {
-  const std::size_t wanted = std::max(2 * snapshot_bytes_, smallest_reserve);
-  if (reserved_ >= wanted || !write_file(reserve_path(), Bytes(wanted))) return;
-  reserved_ = wanted;
+  const std::size_t needed = std::max(2 * snapshot_bytes_, smallest_reserve);
+  if (reserved_ >= needed) return;
+  const std::size_t bytes = needed + needed / 2;  // snapshots grow slowly: not again at each of them
+  if (write_file(reserve_path(), Bytes(bytes))) reserved_ = bytes;
 }
 
 void Store::use_reserve() {

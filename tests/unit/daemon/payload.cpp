@@ -52,7 +52,7 @@ std::vector<std::string> rows_of(PayloadParser& parser, std::string_view payload
               std::to_string(row.sequence);
     else if (!row.sensor.empty())
       text += " #" + std::string(row.sensor);
-    result.push_back(text);
+    result.insert(result.end(), row.repeats, text);
   }
   return result;
 }
