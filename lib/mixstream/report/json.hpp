@@ -20,6 +20,8 @@ struct FittedLaws {
   std::vector<std::string> features;
   std::string response;
   std::optional<std::string> group{};
+  std::string map{};     ///< the feature map's text; empty: the features joined by commas
+  std::string status{};  ///< of the fit, such as "poor_fit"; empty: not said
 };
 
 /// Reads the laws back from one line of to_json. Refuses what is not such a line, naming what is missing.
