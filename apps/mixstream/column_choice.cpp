@@ -105,16 +105,57 @@ Outcome<ColumnLevels> levels_of(Input& input, const FeatureMap& map, const Numbe
   return levels;
 }
 
+/// The fields of a line, as names.
+class LineNames {
+ public:
+  LineNames(std::string_view line, char delimiter) {
+    std::string with_end(line);
+    with_end += '\n';
+    std::vector<Field> fields;
+    const char* next = nullptr;
+    if (cut_row(with_end.data(), with_end.data() + with_end.size(), delimiter, fields, next) != Cut::row)
+      return;
+    for (const Field& field : fields) append_unquoted(field, names_.emplace_back());
+  }
+
+  bool has(const std::string& name) const { return !name.empty() && contains(names_, name); }
+  bool any_in(const std::string& text) const {
+    return std::ranges::any_of(names_, [&](const std::string& name) {
+      return name.size() > 1 && text.find(name) != std::string::npos;
+    });
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
 bool uses_column(const FeatureMap& map, const std::string& name) {
   const auto found = std::ranges::find(map.columns(), name);
   return found != map.columns().end() && map.uses(static_cast<std::size_t>(found - map.columns().begin()));
+}
+
+/// Where the names that were asked for stand further below: what to say; else nothing.
+std::string header_below(Input& input, const WantedColumns& wanted) {
+  constexpr std::size_t lines_looked_at = 32;
+  if (input.format() != Format::csv) return {};
+  const auto bytes = input.first_lines(lines_looked_at);
+  if (!bytes) return {};
+  std::string_view rest = bytes.value();
+  for (std::uint64_t line = input.first_line(); !rest.empty(); ++line) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1);
+    LineNames names(rest.substr(0, end), input.delimiter());
+    rest.remove_prefix(end + 1);
+    if (names.has(wanted.response) || (wanted.response.empty() && names.any_in(wanted.features)))
+      return fmt::format("; say --header-line {0} if the names of the columns stand in line {0}", line);
+  }
+  return {};
 }
 
 /// The map that was asked for.
 Outcome<ColumnChoice> choose_asked(Input& input, const WantedColumns& wanted, const std::string& response,
                                    const NumberRules& rules) {
   Outcome<FeatureMap> map = FeatureMap::parse(wanted.features, input.columns());
-  if (!map) return map.refusal();
+  if (!map) return Refusal{map.refusal().reason, map.refusal().text + header_below(input, wanted)};
   const std::vector<std::string> columns = input.columns();
   Outcome<FeatureMap> used = FeatureMap::parse(map.value().text());  // over the columns in use
   if (!used) return used.refusal();

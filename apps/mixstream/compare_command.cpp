@@ -17,7 +17,8 @@ std::string comparison(const FittedLaws& fit, const FittedLaws& truth) {
   const Mixture found = relabelled(fit.mixture, matching_order(truth.mixture, fit.mixture));
   std::string out = fmt::format("{:<12}", "");
   for (std::size_t h = 0; h < found.component_count(); ++h)
-    out += fmt::format("   {:>22}", fmt::format("law {} found (true)", h + 1));
+    out += fmt::format(
+        "   {:>22}", fmt::format("law {} {}", h + 1, truth.status.empty() ? "found (true)" : "here (there)"));
   const auto line = [&](const std::string& name, auto value) {
     out += fmt::format("\n{:<12}", name);
     for (std::size_t h = 0; h < found.component_count(); ++h) {
@@ -31,7 +32,8 @@ std::string comparison(const FittedLaws& fit, const FittedLaws& truth) {
   }
   line("noise sd",
        [](const Mixture& mixture, std::size_t h) { return std::sqrt(mixture.noise_variances[h]); });
-  return out + fmt::format("\nerror of all coefficients together, |B* - B|: {:.4f}\n",
+  return out + fmt::format("\n{} of all coefficients together, |B* - B|: {:.4f}\n",
+                           truth.status.empty() ? "error" : "difference",
                            coefficient_error(truth.mixture, found));
 }
 

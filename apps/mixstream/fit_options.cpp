@@ -177,6 +177,9 @@ void OutputOptions::add_to(CLI::App& command) {
   command.add_option("--color", colour, "Colours: auto, always, never (NO_COLOR is respected)")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->group(showing);
+  command
+      .add_flag("--explain", explain, "In the table: how the fit came about (stage, J, what is identified)")
+      ->group(showing);
   command.add_flag("-q,--quiet", quiet, "No progress, no warnings")->group(showing);
 }
 

@@ -51,6 +51,7 @@ struct OutputOptions {
   bool table = false;
   std::string colour = "auto";
   bool quiet = false;
+  bool explain = false;
 
   void add_to(CLI::App& command);
   OutputFormat format() const {

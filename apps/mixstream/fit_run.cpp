@@ -37,7 +37,7 @@ FitRun::FitRun(const FitCommand& command)
     : RefusalListener({command.strict, command.missing == "error"}),
       command_(command),
       files_(command.files.empty() ? std::vector<std::string>{"-"} : command.files),
-      output_(command.output.format(), colour_wanted(command.output.colour)),
+      output_(command.output.format(), colour_wanted(command.output.colour), command.output.explain),
       progress_(stderr_is_terminal() && !command.output.quiet, size_of(files_)) {}
 
 int FitRun::run() {
@@ -92,6 +92,20 @@ bool FitRun::load(EstimatorSettings& base) {
   };
   Outcome<Bytes> bytes = mixstream::read_file(command_.load);
   if (!bytes) return fail(exit_data, bytes.refusal().text);
+  if (holds_groups(bytes.value())) {
+    Outcome<GroupFile> groups = GroupFile::decode(bytes.value());
+    if (!groups) return refuse(groups.refusal());
+    if (command_.group != groups.value().column)
+      return fail(exit_usage,
+                  fmt::format("'{}' holds a model for each value of \"{}\": say --group {}", command_.load,
+                              groups.value().column, as_word(groups.value().column)));
+    if (groups.value().states.empty()) return true;
+    bytes = groups.value().states.begin()->second;
+    loaded_groups_ = std::move(groups).value();
+  } else if (!command_.group.empty()) {
+    return fail(exit_usage,
+                fmt::format("'{}' holds one model for all rows: leave out --group", command_.load));
+  }
   Outcome<SolveSettings> saved = Estimator::saved_solve_settings(bytes.value());
   if (!saved) return refuse(saved.refusal());
   Outcome<SolveSettings> solve = command_.solve.settings(saved.value());
@@ -126,7 +140,20 @@ bool FitRun::go_on_from(Estimator estimator, const std::string& path) {
   }
   settings_.state = state;
   start_session(std::move(map).value(), state.response);
-  session_->resume(std::move(estimator));
+  const auto count_refused = [this](const Estimator& one) {
+    for (const auto& [reason, count] : one.refused()) refused_before_ += count;
+  };
+  if (plan_.group.empty()) {
+    count_refused(estimator);
+    session_->resume(std::move(estimator));
+    return true;
+  }
+  for (const auto& [group, bytes] : loaded_groups_.states) {
+    Outcome<Estimator> one = decode(bytes);
+    if (!one) return fail(exit_data, fmt::format("'{}': group \"{}\": {}", path, group, one.refusal().text));
+    count_refused(one.value());
+    session_->resume_group(group, std::move(one).value());
+  }
   return true;
 }
 
@@ -147,6 +174,7 @@ bool FitRun::check_files() {
 void FitRun::read_file(std::size_t number) {
   file_number_ = number;
   path_ = files_[number];
+  if (path_ == "-" && !command_.output.quiet) say_that_it_waits();
   InputSettings settings = input_;
   settings.wake_descriptor = wake_descriptor();
   if (can_be_split()) settings.range.end -= 1;  // all of it, without moving the descriptor's own position
@@ -254,7 +282,8 @@ void FitRun::read_rows(RowReader& reader) {
     absorb(outcome.value());
     answer();
     renew_page();
-    show_progress(session_->rows(), bytes_before_ + reader.bytes_taken());
+    const bool drained = outcome.value().rows + outcome.value().refused.size() < input_.batch_rows / 8;
+    progress_.show(session_->rows(), bytes_before_ + reader.bytes_taken(), last_verdict_, drained);
     if (goes_on() && hand_over(reader)) return;
   }
   bytes_before_ += reader.bytes_taken();

@@ -10,6 +10,7 @@
 #include "column_choice.hpp"
 #include "exit_codes.hpp"
 #include "fit_command.hpp"
+#include "group_file.hpp"
 #include "refusals.hpp"
 
 namespace mixstream {
@@ -90,6 +91,7 @@ class FitRun : public RefusalListener {
   Verdict write_page(std::vector<Report> reports);
   void write_last_page(const std::vector<Report>& reports);
   void tell_unfitted(const Report& report) const;
+  bool too_many_refused(const std::vector<Report>& reports) const;
   void save();
 
   const FitCommand& command_;
@@ -100,6 +102,7 @@ class FitRun : public RefusalListener {
   InputSettings input_;
   RowPlan plan_;
   std::optional<Estimator> loaded_;
+  GroupFile loaded_groups_;
   std::optional<FitSession> session_;
   std::size_t most_groups_ = 1;
   int status_ = exit_fitted;
@@ -113,7 +116,8 @@ class FitRun : public RefusalListener {
   std::uint64_t rows_fitted_ = 0;
   std::size_t complaints_ = 0;
   RefusalCauses causes_;
-  std::uint64_t comments_ = 0;  // lines passed over
+  std::uint64_t refused_before_ = 0;  // in the state that was loaded
+  std::uint64_t comments_ = 0;        // lines passed over
   std::string last_verdict_;
   bool page_is_old_ = false;  // a fit was published since it was written
   bool page_failed_ = false;

@@ -1,11 +1,14 @@
 // What a run shows: fits, refused rows, progress, the page; and the state that it saves.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
 #include "fit_run.hpp"
+#include "group_summary.hpp"
 #include "mixstream/moments/state_file.hpp"
+#include "mixstream/report/counted.hpp"
 #include "signals.hpp"
 
 namespace mixstream {
@@ -17,11 +20,11 @@ constexpr std::chrono::seconds page_interval{5};
 }  // namespace
 
 void FitRun::tell(const RefusedWords& refused) {
+  causes_.add(refused);
   if (refused.fatal) {
     fail(exit_data, fmt::format("{}: {}", shown(path_), with_place(refused, path_)));
     return;
   }
-  causes_.add(refused);
   if (refused.missing || command_.output.quiet || complaints_ > complaints_shown) return;
   progress_.clear();
   if (complaints_++ < complaints_shown) {
@@ -81,6 +84,7 @@ int FitRun::finish() {
   if (comments_ > 0 && !command_.output.quiet)
     complain(fmt::format("{} {} passed over", comments_, comments_ == 1 ? "comment was" : "comments were"));
   bool fitted = true;
+  bool too_many = false;
   if (!output_.closed() || !command_.report.empty()) {
     const std::vector<Report> reports = session_->fits(true);
     fitted = !reports.empty();
@@ -90,11 +94,37 @@ int FitRun::finish() {
       tell_unfitted(report);
     }
     write_last_page(reports);
+    if (!plan_.group.empty() && !command_.output.quiet) {
+      for (const std::string& line : summary_of_groups(reports)) complain(line);
+    }
+    too_many = too_many_refused(reports);
   }
   save();
   if (status_ != exit_fitted) return status_;
   if (exit_code_of_signal() != 0) return exit_code_of_signal();
-  return fitted ? exit_fitted : exit_not_identifiable;
+  if (!fitted) return exit_not_identifiable;
+  return too_many ? exit_refused : exit_fitted;
+}
+
+/// Rows that were refused beyond one in a hundred are told of, with their cause; true: beyond one in ten.
+bool FitRun::too_many_refused(const std::vector<Report>& reports) const {
+  std::uint64_t rows = 0;
+  std::uint64_t refused = 0;
+  const auto add = [&](const auto& counts) {
+    for (const auto& [reason, count] : counts) refused += reason == "no_earlier_row" ? 0 : count;
+  };
+  for (const Report& report : reports) {
+    rows += report.rows;
+    add(report.refused);
+  }
+  if (!reports.empty() && reports.front().stream) add(reports.front().stream->refused);
+  refused -= std::min(refused, refused_before_);
+  rows += refused;
+  if (rows == refused || 100 * refused <= rows) return false;
+  if (!command_.output.quiet)
+    complain(fmt::format("{} of {} refused ({:.1f} %). {}", grouped(refused), counted(rows, "row"),
+                         100.0 * static_cast<double>(refused) / static_cast<double>(rows), causes_.words()));
+  return 10 * refused > rows;
 }
 
 Verdict FitRun::write_page(std::vector<Report> reports) {
@@ -130,7 +160,12 @@ void FitRun::tell_unfitted(const Report& report) const {
 
 void FitRun::save() {
   if (command_.save.empty()) return;
-  if (const Verdict verdict = write_file(command_.save, session_->estimator().encode()); !verdict)
+  GroupFile groups{plan_.group, {}};
+  for (const auto& [group, estimator] : session_->estimators()) {
+    if (!plan_.group.empty()) groups.states.emplace(group, estimator.encode());
+  }
+  const Bytes bytes = plan_.group.empty() ? session_->estimator().encode() : groups.encode();
+  if (const Verdict verdict = write_file(command_.save, bytes); !verdict)
     fail(exit_data, verdict.refusal().text);
 }
 

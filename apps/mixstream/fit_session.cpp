@@ -24,6 +24,12 @@ std::uint64_t source_of(std::span<const double> first_row) {
   return hash;
 }
 
+std::string joined_names(const FeatureMap& map) {
+  std::string text;
+  for (const std::string& name : map.names()) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> RowPlan::numbers() const {
@@ -72,6 +78,13 @@ Estimator FitSession::make_estimator() const {
 void FitSession::resume(Estimator estimator) {
   position_ = estimator.state().next_position();
   estimators_.insert_or_assign("", std::move(estimator));
+}
+
+void FitSession::resume_group(const std::string& group, Estimator estimator) {
+  position_ = std::max(position_, estimator.state().next_position());
+  rows_ += estimator.state().row_count();
+  estimators_.insert_or_assign(group, std::move(estimator));
+  most_groups_ = std::max(most_groups_, estimators_.size());
 }
 
 void FitSession::begin_input() {
@@ -250,6 +263,7 @@ bool FitSession::scheduled_fit(Estimator& estimator, std::string_view group, Ses
 }
 
 void FitSession::describe(Report& report, std::string_view group) const {
+  if (plan_.map.text() != joined_names(plan_.map)) report.feature_map = plan_.map.text();
   if (plan_.group.empty()) return;
   report.group = group;
   report.stream = {rows_, estimators_.size(), {refused_.begin(), refused_.end()}};

@@ -57,6 +57,10 @@ class FitSession {
   /// Takes up an estimator for the one group of a session without groups.
   void resume(Estimator estimator);
 
+  /// Takes up a group's estimator, whatever the number of groups.
+  void resume_group(const std::string& group, Estimator estimator);
+  const std::map<std::string, Estimator, std::less<>>& estimators() const noexcept { return estimators_; }
+
   /// Rows that follow come from another input; and after them.
   void begin_input();
   void end_inputs_at(std::uint64_t position);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "mixstream/report/counted.hpp"
 #include "mixstream/report/json.hpp"
 #include "mixstream/report/text.hpp"
 
@@ -26,15 +27,24 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
+/// 446123 as 446000.
+std::uint64_t three_digits(double value) {
+  std::uint64_t unit = 1;
+  for (; value >= 1000.0 * static_cast<double>(unit); unit *= 10) {
+  }
+  return static_cast<std::uint64_t>(value / static_cast<double>(unit) + 0.5) * unit;
+}
+
 }  // namespace
 
-FitOutput::FitOutput(OutputFormat format, bool colour)
+FitOutput::FitOutput(OutputFormat format, bool colour, bool explain)
     : json_(format == OutputFormat::json || (format == OutputFormat::automatic && !stdout_is_terminal())),
-      colour_(colour) {}
+      colour_(colour),
+      explain_(explain) {}
 
 std::string FitOutput::text_of(const Report& report) const {
   if (json_) return to_json(report) + "\n";
-  return to_text(report, {colour_, terminal_width(STDOUT_FILENO)}) + "\n";
+  return to_text(report, {colour_, explain_, terminal_width(STDOUT_FILENO)}) + "\n";
 }
 
 bool FitOutput::write(const std::string& text) {
@@ -47,15 +57,15 @@ bool FitOutput::write(const std::string& text) {
 Progress::Progress(bool wanted, std::uint64_t total_bytes)
     : wanted_(wanted), total_bytes_(total_bytes), began_(std::chrono::steady_clock::now()), last_(began_) {}
 
-void Progress::show(std::uint64_t rows, std::uint64_t bytes, const std::string& verdict) {
+void Progress::show(std::uint64_t rows, std::uint64_t bytes, const std::string& verdict, bool drained) {
   if (!wanted_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (now - last_ < std::chrono::milliseconds(200)) return;
+  if (!drained && now - last_ < std::chrono::milliseconds(200)) return;
   last_ = now;
   const double seconds = std::chrono::duration<double>(now - began_).count();
-  std::string line =
-      fmt::format("{} rows, {:.3g} rows/s, {:.1f} MB/s", rows, static_cast<double>(rows) / seconds,
-                  static_cast<double>(bytes) / seconds / 1e6);
+  std::string line = fmt::format("{}, {} rows/s, {:.1f} MB/s", counted(rows, "row"),
+                                 grouped(three_digits(static_cast<double>(rows) / seconds)),
+                                 static_cast<double>(bytes) / seconds / 1e6);
   if (total_bytes_ > bytes && bytes > 0) {
     line += fmt::format(", {:.0f} s left",
                         seconds * static_cast<double>(total_bytes_ - bytes) / static_cast<double>(bytes));

@@ -14,7 +14,7 @@ enum class OutputFormat { automatic, json, table };
 /// Writes whole texts to stdout at once, nothing held back: a fit is seen when it is made.
 class FitOutput {
  public:
-  FitOutput(OutputFormat format, bool colour);
+  FitOutput(OutputFormat format, bool colour, bool explain = false);
 
   /// False when nobody reads any more (then closed()) or the disk is full (then said on stderr).
   bool write(const Report& report) { return write(text_of(report)); }
@@ -27,6 +27,7 @@ class FitOutput {
 
   bool json_;
   bool colour_;
+  bool explain_;
   bool closed_ = false;
 };
 
@@ -34,7 +35,8 @@ class FitOutput {
 class Progress {
  public:
   explicit Progress(bool wanted, std::uint64_t total_bytes);
-  void show(std::uint64_t rows, std::uint64_t bytes, const std::string& verdict);
+  /// At most a few times a second, but at once when nothing more is there to read.
+  void show(std::uint64_t rows, std::uint64_t bytes, const std::string& verdict, bool drained = false);
   void clear();
 
  private:

@@ -53,7 +53,7 @@ std::string remedy_for_text(std::string_view column, std::string_view text) {
       return fmt::format("it holds times: leave it out of -x, and say --time '{}' where the time matters",
                          column);
     case with_unit:
-      return fmt::format("take the unit away: sed 's/ *{}//g' FILE | mixstream ...",
+      return fmt::format("take the unit away: sed 's# *{}##g' FILE | mixstream ...",
                          text.substr(std::min(text.find_first_not_of("+-.,0123456789 "), text.size())));
     case none:
       return {};
@@ -61,12 +61,22 @@ std::string remedy_for_text(std::string_view column, std::string_view text) {
   return {};
 }
 
+/// Whether some field is a number, whatever stands between the fields.
+bool has_number(std::string_view line) {
+  constexpr std::string_view between = ",;\t| \"";
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t end = std::min(line.find_first_of(between, begin), line.size());
+    if (end > begin && parse_number(line.substr(begin, end - begin)).kind == NumberKind::number) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 /// Lines with other fields than the header: comments, a header further below, or none.
 std::string remedy_for_ragged(const RefusedRow& row) {
   const std::string_view line = row.excerpt.view();
   if (line.starts_with('#')) return "say --comment '#' if such lines are comments";
-  const std::string_view first = line.substr(0, line.find_first_of(",;\t|"));
-  const bool words = parse_number(first).kind == NumberKind::text && style_of(first) == NumberStyle::none;
+  const bool words = !has_number(line);
   if (row.fields > 1 && words && row.place.line > 0)
     return fmt::format("say --header-line {0} if the names of the columns stand in line {0}", row.place.line);
   if (row.fields > row.expected && row.place.line > 0)

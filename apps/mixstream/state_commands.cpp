@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "exit_codes.hpp"
+#include "group_summary.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "mixstream/regression/identifiability.hpp"
+#include "mixstream/report/counted.hpp"
 #include "moments_output.hpp"
 #include "output.hpp"
 #include "words.hpp"
@@ -21,19 +24,77 @@ Refusal at(const std::string& path, const Refusal& refusal) {
 }
 
 /// The estimator as it was saved, but for what the options change.
-Outcome<Estimator> load(const std::string& path, const SolveOptions& options = {}) {
-  Outcome<Bytes> bytes = read_file(path);
-  if (!bytes) return bytes.refusal();
-  Outcome<SolveSettings> saved = Estimator::saved_solve_settings(bytes.value());
+Outcome<Estimator> decode(const std::string& path, const Bytes& bytes, const SolveOptions& options = {}) {
+  Outcome<SolveSettings> saved = Estimator::saved_solve_settings(bytes);
   if (!saved) return at(path, saved.refusal());
   Outcome<SolveSettings> solve = options.settings(saved.value());
   if (!solve) return solve.refusal();
   EstimatorSettings settings;
   settings.solve = std::move(solve).value();
   settings.state.memory_budget = ~std::uint64_t{0} >> 1;
-  Outcome<Estimator> estimator = Estimator::decode(bytes.value(), settings);
+  Outcome<Estimator> estimator = Estimator::decode(bytes, settings);
   if (!estimator) return at(path, estimator.refusal());
   return estimator;
+}
+
+Outcome<Estimator> load(const std::string& path, const SolveOptions& options = {}) {
+  const Outcome<Bytes> bytes = read_file(path);
+  if (!bytes) return bytes.refusal();
+  if (holds_groups(bytes.value()))
+    return Refusal{Reason::bad_settings, "'" + path + "' holds a model for each group, the others one"};
+  return decode(path, bytes.value(), options);
+}
+
+/// The file of groups at a path; nothing: it holds one state.
+Outcome<std::optional<GroupFile>> load_groups(const std::string& path) {
+  const Outcome<Bytes> bytes = read_file(path);
+  if (!bytes) return bytes.refusal();
+  if (!holds_groups(bytes.value())) return std::optional<GroupFile>{};
+  Outcome<GroupFile> groups = GroupFile::decode(bytes.value());
+  if (!groups) return at(path, groups.refusal());
+  return std::optional(std::move(groups).value());
+}
+
+/// Adds the groups of one file to another's, each to its own.
+Verdict add_groups(GroupFile& all, const GroupFile& more, const std::string& path, MergeAs as) {
+  if (all.column != more.column)
+    return Refusal{Reason::cannot_merge,
+                   "'" + path + "': its groups are those of another column, " + more.column};
+  for (const auto& [group, bytes] : more.states) {
+    const auto found = all.states.find(group);
+    if (found == all.states.end()) {
+      all.states.emplace(group, bytes);
+      continue;
+    }
+    Outcome<Estimator> one = decode(path, found->second);
+    if (!one) return one.refusal();
+    const Outcome<Estimator> other = decode(path, bytes);
+    if (!other) return other.refusal();
+    if (const Verdict merged = one.value().merge(other.value(), as); !merged)
+      return at(path + ": " + group, merged.refusal());
+    found->second = one.value().encode();
+  }
+  return std::monostate{};
+}
+
+nlohmann::ordered_json group_list(const GroupFile& groups, const std::string& path) {
+  nlohmann::ordered_json json{{"schema", 1}, {"group_column", groups.column}};
+  json["groups"] = nlohmann::ordered_json::array();
+  for (const auto& [group, bytes] : groups.states) {
+    const Outcome<Estimator> one = decode(path, bytes);
+    json["groups"].push_back(
+        {{"group", group}, {"rows", one ? one.value().state().row_count() : 0}, {"bytes", bytes.size()}});
+  }
+  return json;
+}
+
+std::string group_list_text(const nlohmann::ordered_json& json) {
+  std::string out = fmt::format("{} of {}\n", counted(json["groups"].size(), "group"),
+                                json["group_column"].get<std::string>());
+  for (const auto& one : json["groups"])
+    out += fmt::format("  {:<20} {}\n", one["group"].get<std::string>(),
+                       counted(one["rows"].get<std::uint64_t>(), "row"));
+  return out;
 }
 
 /// Wrong words, or a file that cannot be used.
@@ -151,12 +212,15 @@ int MergeCommand::run() const {
     return fail_with(exit_usage, "'" + twice + "' is given twice: its rows would count double");
   if (const Verdict writable = check_writable(output); !writable)
     return fail_with(exit_data, writable.refusal().text);
+  const MergeAs as = independent ? MergeAs::independent_streams : MergeAs::one_stream;
+  Outcome<std::optional<GroupFile>> groups = load_groups(files[0]);
+  if (!groups) return fail_with(exit_data, groups.refusal().text);
+  if (groups.value()) return merge_groups(std::move(*groups.value()), as);
   Outcome<Estimator> merged = load(files[0]);
   if (!merged) return fail_with(exit_data, merged.refusal().text);
   for (std::size_t i = 1; i < files.size(); ++i) {
     const Outcome<Estimator> more = load(files[i]);
     if (!more) return fail_with(exit_data, more.refusal().text);
-    const MergeAs as = independent ? MergeAs::independent_streams : MergeAs::one_stream;
     if (const Verdict verdict = merged.value().merge(more.value(), as); !verdict) {
       return fail_with(exit_data, at(files[i], verdict.refusal()).text);
     }
@@ -165,6 +229,19 @@ int MergeCommand::run() const {
     return fail_with(exit_data, verdict.refusal().text);
   }
   return exit_fitted;
+}
+
+int MergeCommand::merge_groups(GroupFile all, MergeAs as) const {
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    const Outcome<std::optional<GroupFile>> more = load_groups(files[i]);
+    if (!more) return fail_with(exit_data, more.refusal().text);
+    if (!more.value())
+      return fail_with(exit_data, "'" + files[i] + "' holds one model, the others one for each group");
+    if (const Verdict added = add_groups(all, *more.value(), files[i], as); !added)
+      return fail_with(exit_data, added.refusal().text);
+  }
+  const Verdict written = write_file(output, all.encode());
+  return written ? exit_fitted : fail_with(exit_data, written.refusal().text);
 }
 
 void InspectCommand::add_to(CLI::App& command) {
@@ -186,6 +263,14 @@ void InspectCommand::add_to(CLI::App& command) {
 int InspectCommand::run() const {
   const Outcome<Bytes> bytes = read_file(file);
   if (!bytes) return fail_with(exit_data, bytes.refusal().text);
+  FitOutput out(output.format(), false);
+  if (holds_groups(bytes.value())) {
+    const Outcome<GroupFile> groups = GroupFile::decode(bytes.value());
+    if (!groups) return fail_with(exit_data, at(file, groups.refusal()).text);
+    const nlohmann::ordered_json list = group_list(groups.value(), file);
+    return out.write(out.json() ? list.dump() + "\n" : group_list_text(list)) || out.closed() ? exit_fitted
+                                                                                              : exit_data;
+  }
   const Outcome<Estimator> estimator = load(file);
   if (!estimator) return fail_with(exit_data, estimator.refusal().text);
   if (moments) {
@@ -194,7 +279,6 @@ int InspectCommand::run() const {
     return written || out.closed() ? exit_fitted : exit_data;
   }
   const nlohmann::ordered_json found = inspection(estimator.value(), bytes.value().size());
-  FitOutput out(output.format(), false);
   const bool written = out.write(out.json() ? found.dump() + "\n" : inspection_text(found));
   return written || out.closed() ? exit_fitted : exit_data;
 }
@@ -211,12 +295,34 @@ void RefitCommand::add_to(CLI::App& command) {
       "  for k in 1 2 3 4; do mixstream refit demand.mix -k $k --json; done | jq '[.k, .bic, .status]'");
 }
 
+int RefitCommand::refit_groups(const GroupFile& groups) const {
+  FitOutput out(output.format(), colour_wanted(output.colour), output.explain);
+  std::vector<Report> reports;
+  for (const auto& [group, bytes] : groups.states) {
+    const Outcome<Estimator> estimator = decode(file, bytes, solve);
+    if (!estimator) return fail_with(code_of(estimator.refusal()), estimator.refusal().text);
+    reports.push_back(estimator.value().fit());
+    reports.back().final = true;
+    reports.back().group = group;
+    if (!out.write(reports.back())) return out.closed() ? exit_fitted : exit_data;
+  }
+  if (!output.quiet) {
+    for (const std::string& line : summary_of_groups(reports)) complain(line);
+  }
+  const bool fitted =
+      std::ranges::none_of(reports, [](const Report& report) { return report.components.empty(); });
+  return fitted ? exit_fitted : exit_not_identifiable;
+}
+
 int RefitCommand::run() const {
+  const Outcome<std::optional<GroupFile>> groups = load_groups(file);
+  if (!groups) return fail_with(exit_data, groups.refusal().text);
+  if (groups.value()) return refit_groups(*groups.value());
   const Outcome<Estimator> estimator = load(file, solve);
   if (!estimator) return fail_with(code_of(estimator.refusal()), estimator.refusal().text);
   Report report = estimator.value().fit();
   report.final = true;
-  FitOutput out(output.format(), colour_wanted(output.colour));
+  FitOutput out(output.format(), colour_wanted(output.colour), output.explain);
   if (!out.write(report)) return out.closed() ? exit_fitted : exit_data;
   if (report.components.empty() && !output.quiet) complain(report.words);
   return report.components.empty() ? exit_not_identifiable : exit_fitted;

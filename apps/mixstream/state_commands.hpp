@@ -2,6 +2,7 @@
 #pragma once
 
 #include "fit_options.hpp"
+#include "group_file.hpp"
 
 namespace CLI {
 class App;
@@ -16,6 +17,9 @@ struct MergeCommand {
 
   void add_to(CLI::App& command);
   int run() const;
+
+ private:
+  int merge_groups(GroupFile all, MergeAs as) const;
 };
 
 struct InspectCommand {
@@ -35,6 +39,9 @@ struct RefitCommand {
 
   void add_to(CLI::App& command);
   int run() const;
+
+ private:
+  int refit_groups(const GroupFile& groups) const;
 };
 
 }  // namespace mixstream

@@ -1,5 +1,6 @@
 // The feature-map parser: any text is refused with words, or parsed to a map that its own text parses back
 // to.
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -19,15 +20,28 @@ void judge(const Outcome<FeatureMap>& parsed) {
   require(map.feature_count() > 0 && map.constant_feature() < static_cast<int>(map.feature_count()));
   const Outcome<FeatureMap> again = FeatureMap::parse(map.text(), map.columns());
   require(again && again.value() == map);
-  const std::vector<double> columns(map.columns().size(), 1.0);
+  std::vector<double> inputs(map.input_count(), 1.0);
   std::vector<double> features(map.feature_count());
-  map.evaluate(columns, features);
-  for (const double feature : features) require(feature == 1.0);
+  const int fault = map.evaluate(inputs, features);
+  if (map.is_products()) {
+    require(fault < 0);
+    for (const double feature : features) require(feature == 1.0);
+  }
+  if (fault >= 0)
+    require(std::isnan(features[static_cast<std::size_t>(fault)]) && !map.fault_words(fault, inputs).empty());
+  LagMemory memory(map);
+  const bool reaches = memory.fill(inputs);
+  require(reaches == map.lags().empty());
+  memory.gap();
+  for (std::size_t column = 0; column < map.columns().size(); ++column) {
+    if (map.is_text(column)) require(map.code_of(column, "t") >= 0.0);
+  }
 }
 
 }  // namespace
 
 void fuzz(std::string_view text) {
   judge(FeatureMap::parse(text));
-  judge(FeatureMap::parse(text, {"t", "u", "v", "odd name"}));
+  judge(FeatureMap::parse(text, {"t", "u", "v", "odd name", "t-1", "Flow (m3/h)", "1"}));
+  judge(FeatureMap::parse(text, {"t", "u", "machine"}, {{"machine", {"a", "b\"c"}}, {"u", {"x"}}}));
 }

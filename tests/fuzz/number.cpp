@@ -7,6 +7,8 @@
 
 #include "fuzz/target.hpp"
 #include "input/number.hpp"
+#include "input/number_rules.hpp"
+#include "input/time.hpp"
 
 namespace {
 
@@ -36,6 +38,7 @@ bool is_decimal(const std::string& text) {
   }
   while (skip(" \t")) {
   }
+  skip("%");
   return at == text.size();
 }
 
@@ -43,6 +46,12 @@ bool is_decimal(const std::string& text) {
 
 void fuzz(std::string_view bytes) {
   const std::string text(bytes);
+  require(parse_time(bytes).kind == NumberKind::text || std::isfinite(parse_time(bytes).value));
+  for (const NumberRules& rules : {NumberRules{',', '.', {"-"}}, NumberRules{'.', ' ', {}}}) {
+    const ParsedNumber ruled = parse_number(bytes, rules);
+    require(ruled.kind != NumberKind::number || std::isfinite(ruled.value));
+  }
+  [[maybe_unused]] const NumberStyle style = style_of(bytes);
   const ParsedNumber parsed = parse_number(bytes);
   const double expected = std::strtod(text.c_str(), nullptr);
   const auto bits = std::bit_cast<std::uint64_t>(expected);

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from tool import PATIENCE, rows
@@ -44,7 +45,7 @@ def completed(*words):
 
 class Pages(unittest.TestCase):
     def test_every_command_is_known_everywhere(self):
-        self.assertEqual(len(commands()), 7)
+        self.assertEqual(len(commands()), 8)
         for command in commands():
             self.assertIn(command, completed("mixstream", ""))
             self.assertTrue((MAN / f"mixstream-{command}.1").exists(), command)
@@ -65,6 +66,17 @@ class Pages(unittest.TestCase):
     def test_values_are_completed(self):
         self.assertEqual(completed("mixstream", "fit", "--method", ""), {"default", "paper", "em"})
         self.assertEqual(completed("mixstream", "fit", "--na", "s"), {"skip"})
+
+    def test_columns_are_completed_also_with_blanks_and_in_lists(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "pump.csv")
+            path.write_text("Flow (m3/h),power,pressure\n1,2,3\n")
+            script = f"source '{COMPLETION}'; COMP_WORDS=(mixstream fit {path} \"$1\" \"$2\"); COMP_CWORD=4; _mixstream; " \
+                     "printf '%s\\n' \"${COMPREPLY[@]}\""
+            complete = lambda option, word: run("bash", "-c", script, "bash", option, word).stdout.splitlines()
+            self.assertEqual(complete("-y", "Fl"), ["Flow\\ \\(m3/h\\)"])
+            self.assertEqual(complete("-x", "1,p"), ["1,power", "1,pressure"])
+            self.assertEqual(complete("-x", "1,power,F"), ["1,power,Flow\\ \\(m3/h\\)"])
 
     def test_help_teaches_by_example(self):
         for command in commands():

@@ -220,13 +220,10 @@ bool names_columns(const std::vector<std::string_view>& lines, std::size_t line,
   const LineShape names = shape_of(lines[line], delimiter, settings);
   const std::size_t fewest = line == 0 ? 1 : 2;
   if (names.fields < fewest || names.all_numbers || line + 1 == lines.size()) return false;
-  bool any_number = false;
   for (std::size_t i = line + 1; i < lines.size(); ++i) {
-    const LineShape row = shape_of(lines[i], delimiter, settings);
-    if (row.fields != names.fields) return false;
-    any_number = any_number || row.any_number;
+    if (shape_of(lines[i], delimiter, settings).fields != names.fields) return false;
   }
-  return any_number;
+  return shape_of(lines[line + 1], delimiter, settings).any_number;
 }
 
 /// Where the first line does not look like names, passes over lines up to one that does.

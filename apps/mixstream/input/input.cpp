@@ -111,6 +111,10 @@ char Input::delimiter() const noexcept {
   return opened_->head.delimiter;
 }
 
+std::uint64_t Input::first_line() const noexcept {
+  return opened_->head.line;
+}
+
 std::uint64_t Input::first_row() const noexcept {
   return opened_->first_row;
 }

@@ -87,12 +87,13 @@ class Input {
 
   /// In file order. NDJSON: the keys of the first object.
   const std::vector<std::string>& columns() const noexcept;
-  Format format() const noexcept;            ///< never Format::detect
-  char delimiter() const noexcept;           ///< of CSV
-  std::uint64_t first_row() const noexcept;  ///< offset of the first byte behind the head
-  bool compressed() const noexcept;          ///< gzip or zstd
-  bool carriage_returns() const noexcept;    ///< CSV: the header's line ends with one
-  std::string_view header() const noexcept;  ///< CSV: the line of names as it stands there; empty: none
+  Format format() const noexcept;             ///< never Format::detect
+  char delimiter() const noexcept;            ///< of CSV
+  std::uint64_t first_line() const noexcept;  ///< number of the line behind the head
+  std::uint64_t first_row() const noexcept;   ///< offset of the first byte behind the head
+  bool compressed() const noexcept;           ///< gzip or zstd
+  bool carriage_returns() const noexcept;     ///< CSV: the header's line ends with one
+  std::string_view header() const noexcept;   ///< CSV: the line of names as it stands there; empty: none
   /// What was found about the head that its reader should know: a preamble, a header in a comment. Sentences.
   const std::vector<std::string>& notes() const noexcept;
   /// The bytes of the first rows, up to `lines` complete lines or `most` bytes; waits for them. They stay to

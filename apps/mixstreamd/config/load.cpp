@@ -170,7 +170,11 @@ void read_model(TableReader& in, StreamConfig& stream) {
     in.refuse("features", features.empty() ? "is needed, such as \"1,t,t^2\"" : map.refusal().text);
     return;
   }
-  if (!columns.empty()) map = FeatureMap::parse(features);  // its columns are those that it uses
+  if (!columns.empty()) map = FeatureMap::parse(map.value().text());  // its columns are those that it uses
+  if (!map.value().lags().empty()) {
+    in.refuse("features", "lag(...) needs rows in their order, which messages do not promise: leave it out");
+    return;
+  }
   stream.payload.map = std::move(map).value();
   const Outcome<PayloadParser> parser = PayloadParser::create(stream.payload);
   if (!parser) in.refuse("columns", parser.refusal().text);

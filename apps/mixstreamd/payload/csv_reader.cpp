@@ -54,7 +54,7 @@ class CsvPayloadReader final : public PayloadReader {
       double value = 0.0;
       const char* const end = parse_plain(at, value);
       if (end != nullptr && (*end == delimiter_ || *end == '\n' || *end == '\r')) {
-        rows.put(use.slot, {NumberKind::number, value}, {});
+        rows.put(use.slot, {NumberKind::number, value}, {at, end});
         return end;
       }
     }

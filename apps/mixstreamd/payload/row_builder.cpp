@@ -77,7 +77,9 @@ void RowBuilder::share() {
 
 void RowBuilder::put(int slot, const ParsedNumber& number, std::string_view text) {
   const auto at = static_cast<std::size_t>(slot);
-  if (number.kind == NumberKind::number) {
+  if (map_.is_text(at) && number.kind != NumberKind::missing) {
+    numbers_[at] = map_.code_of(at, text);
+  } else if (number.kind == NumberKind::number) {
     numbers_[at] = number.value;
   } else if (number.kind == NumberKind::missing && !is_required(slot)) {
     numbers_[at] = missing;

@@ -48,7 +48,7 @@ class Predictor {
   Outcome<Json> predict(const Json& row, double level) {
     if (!row.is_object()) return Refusal{Reason::bad_input, "is not an object: " + shape};
     for (std::size_t i = 0; i < values_.size(); ++i) {
-      const std::optional<double> value = number_of(row, map_.columns()[i]);
+      const std::optional<double> value = value_of(row, i);
       if (!value) return missing(row, map_.columns()[i]);
       values_[i] = *value;
     }
@@ -61,6 +61,14 @@ class Predictor {
   }
 
  private:
+  /// A number, or the code of a text where the map takes texts.
+  std::optional<double> value_of(const Json& row, std::size_t column) const {
+    const std::string& name = map_.columns()[column];
+    const auto found = row.find(name);
+    if (!map_.is_text(column) || found == row.end() || !found->is_string()) return number_of(row, name);
+    return map_.code_of(column, found->get<std::string>());
+  }
+
   static std::optional<double> number_of(const Json& row, const std::string& column) {
     const auto found = row.find(column);
     if (found == row.end() || !found->is_number()) return std::nullopt;

@@ -152,6 +152,7 @@ std::string to_json(const Report& report) {
   json["effective_rows"] = number(report.effective_rows);
   json["k"] = report.component_count;
   json["features"] = report.features;
+  if (!report.feature_map.empty()) json["map"] = report.feature_map;
   json["response"] = report.response;
   json["components"] = Json::array();
   for (const ComponentReport& component : report.components)
@@ -250,6 +251,8 @@ Outcome<FittedLaws> laws_from_json(std::string_view line) {
                     json.at("features").get<std::vector<std::string>>(),
                     json.at("response").get<std::string>()};
     if (json.contains("group")) laws.group = json.at("group").get<std::string>();
+    laws.map = json.value("map", "");
+    laws.status = json.value("status", "");
     if (laws.mixture.component_count() == 0)
       return refuse("it holds no components (status " + json.value("status", "") + ")");
     for (std::size_t h = 0; h < laws.mixture.component_count(); ++h) {

@@ -21,7 +21,9 @@ struct FittedLaws {
   std::vector<std::string> features;
   std::string response;
   std::optional<std::string> group{};
-  ModeShape shape{};  ///< which parts the model has beside independent rows with Gaussian noise
+  std::string map{};     ///< the feature map's text; empty: the features joined by commas
+  std::string status{};  ///< of the fit, such as "poor_fit"; empty: not said
+  ModeShape shape{};     ///< which parts the model has beside independent rows with Gaussian noise
   std::optional<ModeModel> model{};  ///< raw coordinates, where it has such parts
 };
 

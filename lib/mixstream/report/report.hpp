@@ -86,6 +86,7 @@ struct Report {
   double effective_rows = 0.0;
   std::size_t component_count = 0;  ///< k, asked for or chosen
   std::vector<std::string> features;
+  std::string feature_map;  ///< its text, where it says more than the features' names: categories
   std::string response;
   std::vector<ComponentReport> components;  ///< empty when there is no fit
   std::string noise_source;                 ///< "known" or "estimated"

@@ -20,6 +20,7 @@ class TextReport {
 
   std::string text() {
     heading();
+    for (std::size_t h = 0; h < report_.components.size(); ++h) sentence(h);
     if (!report_.components.empty()) laws();
     verdict();
     details();
@@ -41,7 +42,8 @@ class TextReport {
     const std::string model = fmt::format(
         "{}{} {} of {} ~ {}", group, report_.component_count, report_.component_count == 1 ? "law" : "laws",
         report_.response.empty() ? "y" : report_.response, joined(report_.features));
-    const std::string rows = fmt::format("{} rows{}", grouped(report_.rows), report_.final ? "" : " so far");
+    const std::string rows =
+        fmt::format("{}{}", counted(report_.rows, "row"), report_.final ? "" : " so far");
     const bool one_line = fits(shown(model) + 3 + shown(rows));
     out_ += paragraph(model, Ink::bold, "", "    ") + (one_line ? "   " : "\n  ") + inked(Ink::faint, rows) +
             "\n";
@@ -83,6 +85,31 @@ class TextReport {
     const int digits = std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 12);
     if (std::abs(value) >= 1e9 || digits == 12) return fmt::format("{:.5g} \u00b1 {:.2g}", value, error);
     return fmt::format("{:.{}f} \u00b1 {:.{}f}", value, digits, error, digits);
+  }
+
+  /// A law as a formula: law 1, 50 % of the rows: power = 4.00 + 3.00 flow, give or take 0.20.
+  void sentence(std::size_t h) {
+    const ComponentReport& component = report_.components[h];
+    std::string formula;
+    for (std::size_t f = 0; f < component.coefficients.size(); ++f) {
+      const double error = component.coefficient_errors.empty() ? 0.0 : component.coefficient_errors[f];
+      const double value = component.coefficients[f];
+      const std::string sign = formula.empty() ? (value < 0.0 ? "-" : "") : value < 0.0 ? " - " : " + ";
+      formula += sign + rounded(std::abs(value), error);
+      if (report_.features[f] != "1") formula += " " + report_.features[f];
+    }
+    const std::string text = fmt::format(
+        "law {}, {:.0f} % of the rows: {} = {}, give or take {:.2g}", h + 1, 100.0 * component.weight,
+        report_.response.empty() ? "y" : report_.response, formula, std::sqrt(component.noise_variance));
+    out_ += paragraph(text, Ink::plain, "  ", "      ") + "\n";
+  }
+
+  /// As many digits as the error supports.
+  static std::string rounded(double value, double error) {
+    if (!(error > 0.0) || !std::isfinite(error)) return fmt::format("{:.4g}", value);
+    const int digits = std::clamp(-static_cast<int>(std::floor(std::log10(error))), 0, 12);
+    return value >= 1e9 || digits == 12 ? fmt::format("{:.4g}", value)
+                                        : fmt::format("{:.{}f}", value, digits);
   }
 
   void laws() {
@@ -170,19 +197,19 @@ class TextReport {
                           measured(*report_.noise_memory, report_.noise_memory_error.value_or(0.0)));
     if (report_.degrees_of_freedom)
       line += fmt::format(", noise of Student t with {:.1f} degrees of freedom", *report_.degrees_of_freedom);
-    out_ += paragraph(line.substr(2), Ink::faint, "  ", "    ") + "\n";
+    if (settings_.explain) out_ += paragraph(line.substr(2), Ink::faint, "  ", "    ") + "\n";
     for (const Candidate& candidate : report_.candidates) {
       out_ += fmt::format("  {} k = {}   BIC {:.5f} a row{}\n", candidate.chosen ? "*" : " ",
                           candidate.component_count, candidate.bic,
                           candidate.j_per_dof ? fmt::format("   J/dof {:.2f}", *candidate.j_per_dof) : "");
     }
     if (report_.set_aside > 0)
-      out_ += fmt::format("  {} rows were set aside as outliers\n", grouped(report_.set_aside));
+      out_ += fmt::format("  {} set aside as outliers\n", counted(report_.set_aside, "row"));
     for (const auto& [reason, count] : report_.refused)
-      out_ += fmt::format("  {} rows refused: {}\n", grouped(count), reason);
+      out_ += fmt::format("  {} refused: {}\n", counted(count, "row"), reason);
     if (report_.stream) {
       for (const auto& [reason, count] : report_.stream->refused)
-        out_ += fmt::format("  {} rows of the stream refused: {}\n", grouped(count), reason);
+        out_ += fmt::format("  {} of the stream refused: {}\n", counted(count, "row"), reason);
     }
     for (const DriftEvent& event : report_.drift) {
       out_ += inked(Ink::bad, fmt::format("  drift at row {} ({}, {:.1f} standard deviations)",

@@ -369,11 +369,18 @@ class FeatureMapParser {
       map_.columns_.push_back(name);
       return map_.columns_.size() - 1;
     }
+    const std::string first = name + ".1";
+    const std::string second = name + ".2";
+    if (is_known(first) && is_known(second))
+      return refuse("the header has " + quoted(name) + " several times: write " + spelled_column(first) +
+                    " for the first, " + spelled_column(second) + " for the second");
     const std::string near = nearest_name(name, *known_);
     return refuse("there is no column " + quoted(name) +
                   (near.empty() ? "" : "; did you mean " + quoted(spelled_column(near)) + "?") +
                   " (columns: " + listed(*known_) + ")");
   }
+
+  bool is_known(const std::string& name) const { return std::ranges::find(*known_, name) != known_->end(); }
 
   std::size_t name_length() const {
     std::size_t end = at_;

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 
 using namespace mixstream;
@@ -50,6 +51,98 @@ TEST_CASE("a malformed feature map is refused, with place and reason") {
   CHECK(refusal("1;t").find("unexpected ';'") != std::string::npos);
   CHECK(refusal("1,t*").find("expected") != std::string::npos);
   CHECK(refusal("1,`t").find("expected") != std::string::npos);
+}
+
+TEST_CASE("functions of columns, quotients and comparisons are features") {
+  const FeatureMap map =
+      FeatureMap::parse(
+          "1, log(x+1), sqrt(4-x), max(0,t-18), max(t,2)^2, 1/x, t/x^2, mode==\"eco\"*t, x*mode==\"a\"\"b\"")
+          .value();
+  CHECK(map.columns() == std::vector<std::string>{"x", "t", "mode"});
+  CHECK(map.names() == std::vector<std::string>{"1", "log(x+1)", "sqrt(4-x)", "max(0,t-18)", "max(2,t)^2",
+                                                "1/x", "t/x^2", "t*mode==\"eco\"", "x*mode==\"a\"\"b\""});
+  CHECK(FeatureMap::parse(map.text()).value() == map);
+  CHECK(!map.is_products());
+  CHECK(map.text_columns() == std::vector<std::string>{"mode"});
+  std::vector<double> f(9);
+  CHECK(map.evaluate(std::vector<double>{2.0, 20.0, map.code_of(2, "eco")}, f) == -1);
+  CHECK(f == std::vector<double>{1.0, std::log(3.0), std::sqrt(2.0), 2.0, 400.0, 0.5, 5.0, 20.0, 0.0});
+  CHECK(map.evaluate(std::vector<double>{2.0, 20.0, map.code_of(2, "other")}, f) == -1);
+  CHECK(f[7] == 0.0);
+}
+
+TEST_CASE("a feature without a value is told by its function and number") {
+  const FeatureMap map = FeatureMap::parse("1,log(x),sqrt(x),1/x").value();
+  std::vector<double> f(4);
+  const std::vector<double> negative{-3.0};
+  CHECK(map.evaluate(negative, f) == 1);
+  CHECK(map.fault_words(1, negative) == "log(x): x is -3, and only positive numbers have a log");
+  CHECK(map.fault_words(2, negative).find("square root") != std::string::npos);
+  const std::vector<double> zero{0.0};
+  CHECK(map.evaluate(zero, f) == 1);
+  CHECK(map.fault_words(3, zero).find("divided") != std::string::npos);
+}
+
+TEST_CASE("a category is indicators of all but its first value, and carries them") {
+  const std::vector<std::string> columns{"t", "machine"};
+  const FeatureMap map = FeatureMap::parse("1,machine,t", columns, {{"machine", {"A", "B", "C"}}}).value();
+  CHECK(map.names() == std::vector<std::string>{"1", "machine==\"B\"", "machine==\"C\"", "t"});
+  CHECK(map.text() == "1,machine{\"A\",\"B\",\"C\"},t");
+  const FeatureMap back = FeatureMap::parse(map.text()).value();
+  CHECK(back.text() == map.text());
+  std::vector<double> f(4);
+  CHECK(map.evaluate(std::vector<double>{5.0, map.code_of(1, "C")}, f) == -1);
+  CHECK(f == std::vector<double>{1.0, 0.0, 1.0, 5.0});
+  CHECK(map.evaluate(std::vector<double>{5.0, map.code_of(1, "A")}, f) == -1);
+  CHECK(f == std::vector<double>{1.0, 0.0, 0.0, 5.0});
+  CHECK(map.evaluate(std::vector<double>{5.0, map.code_of(1, "D")}, f) == 1);
+  CHECK(!FeatureMap::parse("1,machine*t", columns, {{"machine", {"A", "B"}}}));
+  CHECK(!FeatureMap::parse("1,machine", columns, {{"machine", {"A"}}}));
+  CHECK(!FeatureMap::parse("1,machine,machine^2", columns, {{"machine", {"A", "B"}}}));
+}
+
+TEST_CASE("lags come from the rows before, and a gap is none") {
+  const FeatureMap map = FeatureMap::parse("1,lag(x,1),lag(x,3),x").value();
+  CHECK(map.lags().size() == 2);
+  CHECK(map.input_count() == 3);
+  LagMemory memory(map);
+  std::vector<double> f(4);
+  std::vector<int> filled;
+  for (int i = 0; i < 10; ++i) {
+    if (i == 6) {
+      memory.gap();
+      continue;
+    }
+    std::vector<double> values{static_cast<double>(i), 0.0, 0.0};
+    if (!memory.fill(values)) continue;
+    filled.push_back(i);
+    CHECK(map.evaluate(values, f) == -1);
+    CHECK(f == std::vector<double>{1.0, i - 1.0, i - 3.0, static_cast<double>(i)});
+  }
+  CHECK(filled == std::vector<int>{3, 4, 5, 8});
+  CHECK(refusal("lag(x,0)").find("lag") != std::string::npos);
+  CHECK(refusal("lag(x)").find("lag") != std::string::npos);
+}
+
+TEST_CASE("names stand as in the header where nothing else could be meant") {
+  const std::vector<std::string> columns{"Flow (m3/h)", "Flow", "a-b", "a", "2nd stage", "1"};
+  const auto names = [&](const std::string& text) {
+    return FeatureMap::parse(text, columns).value().names();
+  };
+  CHECK(names("1,Flow (m3/h)") == std::vector<std::string>{"1", "`Flow (m3/h)`"});
+  CHECK(names("1,Flow (m3/h)^2*Flow") == std::vector<std::string>{"1", "`Flow (m3/h)`^2*Flow"});
+  CHECK(names("log(Flow (m3/h)+1)") == std::vector<std::string>{"log(`Flow (m3/h)`+1)"});
+  CHECK(names("2nd stage") == std::vector<std::string>{"`2nd stage`"});
+  const Outcome<FeatureMap> ambiguous = FeatureMap::parse("1,a-b", columns);
+  REQUIRE(!ambiguous);
+  CHECK(ambiguous.refusal().text.find("`a-b`") != std::string::npos);
+  CHECK(names("`a-b`") == std::vector<std::string>{"`a-b`"});
+  CHECK(FeatureMap::parse("1,Flo", {"Flow (m3/h)", "x"}).refusal().text.find("did you mean") ==
+        std::string::npos);
+  CHECK(FeatureMap::parse("1,flow", {"Flow (m3/h)", "x"}).refusal().text.find("'`Flow (m3/h)`'") !=
+        std::string::npos);
+  CHECK(FeatureMap::parse("1,v", {"v.1", "v.2"}).refusal().text.find("write v.1 for the first") !=
+        std::string::npos);
 }
 
 TEST_CASE("an unknown column is refused with the nearest known one") {
