@@ -12,6 +12,7 @@
 #include "exit_codes.hpp"
 #include "fit_session.hpp"
 #include "mixstream/likelihood/prediction.hpp"
+#include "mixstream/modes/tracker.hpp"
 #include "mixstream/report/counted.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "model_file.hpp"
@@ -74,7 +75,8 @@ class Predictor {
     if (!why.empty()) return {};
     const Mixture& mixture = found->second.mixture;
     probabilities_.resize(mixture.component_count());
-    const RowPrediction row = predict_row(mixture, features_, response, level_, probabilities_);
+    RowPrediction row = predict_row(mixture, features_, response, level_, probabilities_);
+    if (found->second.model) follow_modes(group, found->second, response, row);
     predicted_.assign({{static_cast<double>(row.component + 1), 0}});
     for (const double p : probabilities_) predicted_.push_back({std::round(1e4 * p) / 1e4, -1});
     predicted_.resize(1 + most_components_, {std::numeric_limits<double>::quiet_NaN(), 0});
@@ -86,10 +88,42 @@ class Predictor {
 
   void gap(std::string_view group) {
     if (!map_.lags().empty()) memory_of(group).gap();
+    if (const auto chain = chains_.find(group); chain != chains_.end()) ++chain->second.missing;
   }
-  void begin_input() { memories_.clear(); }
+  void begin_input() {
+    memories_.clear();
+    chains_.clear();
+  }
 
  private:
+  /// Rows of a file, or of a group, in their order: probabilities given the rows so far.
+  struct Chain {
+    ModeTracker tracker;
+    unsigned missing = 0;  ///< rows that could not be used since the last one
+  };
+
+  /// Rows in order: what the rows so far say of the law takes the place of what this row says alone.
+  void follow_modes(std::string_view group, const FittedLaws& laws, std::optional<double> response,
+                    RowPrediction& row) {
+    auto chain = chains_.find(group);
+    if (chain == chains_.end())
+      chain = chains_.emplace(std::string(group), Chain{{laws.shape, *laws.model}}).first;
+    Chain& state = chain->second;
+    if (response) {
+      const auto modes = state.tracker.follow({features_, *response}, 1 + std::exchange(state.missing, 0));
+      std::ranges::copy(modes, probabilities_.begin());
+    } else {
+      state.tracker.ahead(1, probabilities_);
+    }
+    row.component =
+        static_cast<std::size_t>(std::ranges::max_element(probabilities_) - probabilities_.begin());
+    row.expected = 0.0;
+    for (std::size_t h = 0; h < probabilities_.size(); ++h) {
+      for (std::size_t j = 0; j < features_.size(); ++j)
+        row.expected += probabilities_[h] * laws.mixture.law(h)[j] * features_[j];
+    }
+  }
+
   LagMemory& memory_of(std::string_view group) {
     const auto found = memories_.find(group);
     return found != memories_.end() ? found->second : memories_.emplace(group, map_).first->second;
@@ -104,6 +138,7 @@ class Predictor {
   std::vector<double> probabilities_;
   std::vector<PredictedValue> predicted_;
   std::map<std::string, LagMemory, std::less<>> memories_;
+  std::map<std::string, Chain, std::less<>> chains_;
 };
 
 class PredictRun {
@@ -280,7 +315,8 @@ void PredictCommand::add_to(CLI::App& command) {
       "component (the likeliest law), p1 .. pk (probabilities of the laws), expected (y without its noise; "
       "given the "
       "likely\n"
-      "laws if y is there), low and high (the interval that holds y with probability --level given x alone). "
+      "laws if y is there), low and high (the interval that holds y with probability --level given x alone).\n"
+      "Of a fit whose modes persist the probabilities are those given the rows so far, in the order of the file.\n"
       "They are "
       "blank\n"
       "where nothing can be predicted, and called mixstream_component and so on where the row has such "
