@@ -274,7 +274,6 @@ int InspectCommand::run() const {
   const Outcome<Estimator> estimator = load(file);
   if (!estimator) return fail_with(exit_data, estimator.refusal().text);
   if (moments) {
-    FitOutput out(OutputFormat::json, false);
     const bool written = out.write(csv ? moments_csv(estimator.value()) : moments_json(estimator.value()));
     return written || out.closed() ? exit_fitted : exit_data;
   }

@@ -207,7 +207,7 @@ void read_memory(TableReader& in, StreamConfig& stream) {
 }
 
 /// Who chooses the law, and what the noise is like: words as in `mixstream fit`.
-void read_model(TableReader& in, StreamConfig& stream) {
+void read_order(TableReader& in, StreamConfig& stream) {
   SolveSettings& solve = stream.estimator.solve;
   if (const auto modes = in.take_word("modes", {"independent", "persistent", "gated"}))
     solve.modes = static_cast<Modes>(*modes);
@@ -248,7 +248,7 @@ void read_solve(TableReader& in, StreamConfig& stream) {
   in.take_number("lambda2", solve.second_penalty, 0.0, 1e300);
   in.take_number("lambda3", solve.third_penalty, 0.0, 1e300);
   in.take("allow_singular", solve.allow_singular);
-  read_model(in, stream);
+  read_order(in, stream);
   double variance = 0.0;
   in.take_number("noise_variance", variance, 1e-300, 1e300);
   if (variance > 0.0) {
