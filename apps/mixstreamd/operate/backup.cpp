@@ -40,7 +40,10 @@ Verdict copy_stream(const Recovery& recovery, const std::string& folder, const s
 void empty(const std::string& folder) {
   const Outcome<std::vector<std::string>> names = names_in(folder);
   if (!names) return;
-  for (const std::string& name : names.value()) static_cast<void>(remove_file(folder + "/" + name));
+  for (const std::string& name : names.value()) {
+    std::string path = folder;
+    static_cast<void>(remove_file(path.append("/").append(name)));
+  }
 }
 
 /// Copies what lies there now, and reads the copy again.

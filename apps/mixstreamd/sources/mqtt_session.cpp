@@ -61,7 +61,7 @@ MqttClient::Session::~Session() {
 
 Verdict MqttClient::Session::set_up() {
   if (client_ == nullptr) return Refusal{Reason::input_output, "MQTT: the client could not be made"};
-  if (const Verdict verdict = set_up_client(*client_, settings_.mqtt); !verdict) return verdict;
+  if (Verdict verdict = set_up_client(*client_, settings_.mqtt); !verdict) return verdict;
   if (settings_.publishes) {  // the broker says "offline" for us when we are gone without a word
     const std::string topic = settings_.mqtt.prefix + "/status";
     const std::string_view will = offline;
@@ -363,7 +363,7 @@ void MqttClient::Session::on_log(int level, const char* text) {
 std::string MqttClient::Session::words_of(int code) {
   if (settings_.mqtt.tls && tls_trouble_.empty() && code == MOSQ_ERR_ERRNO && errno == EPROTO)
     return closed_tls_words(settings_.mqtt);
-  const std::string trouble = std::exchange(tls_trouble_, "");
+  std::string trouble = std::exchange(tls_trouble_, "");
   if (!trouble.empty()) return trouble;
   return code > MOSQ_ERR_SUCCESS && code < 128 ? mosquitto_strerror(code) : mosquitto_reason_string(code);
 }
