@@ -15,7 +15,7 @@ struct FitCommand {
   std::string weight;
   std::string time;
   std::string group;
-  std::size_t most_groups = 1000;
+  std::size_t most_groups = 10000;
   std::vector<std::string> files;
   std::uint64_t every = 0;
   std::string interval;
