@@ -25,7 +25,7 @@ void FitCommand::add_to(CLI::App& command) {
                      "other column of numbers");
   command.add_option("--weight", weight, "Column with row weights")->type_name("COLUMN");
   command.add_option("--group", group, "One model for each value of this column")->type_name("COLUMN");
-  command.add_option("--max-groups", most_groups, "Rows of further groups are refused; default: 1000")
+  command.add_option("--max-groups", most_groups, "Rows of further groups are refused; default: 10000")
       ->transform(whole_number())
       ->check(CLI::PositiveNumber);
   command.add_option("--na", missing, "A row with a missing value: skip (and count, default) or error")

@@ -17,7 +17,7 @@ struct FitCommand {
   std::string sensor;
   std::string gap;
   std::string group;
-  std::size_t most_groups = 1000;
+  std::size_t most_groups = 10000;
   std::vector<std::string> files;
   std::uint64_t every = 0;
   std::string interval;

@@ -261,12 +261,12 @@ WantedColumns FitRun::wanted_columns() const {
 void FitRun::start_session(FeatureMap map, const std::string& response) {
   settings_.solve.feature_names = map.names();
   plan_ = {std::move(map), response, command_.weight, command_.time, command_.group, command_.sensor};
-  most_groups_ = command_.most_groups;
+  std::size_t most_estimators = 1;
   if (!plan_.group.empty()) {
     const std::uint64_t each = bytes_needed(sized_state(settings_)).value();
-    most_groups_ = std::min<std::uint64_t>(most_groups_, settings_.state.memory_budget / each);
+    most_estimators = settings_.state.memory_budget / each;
   }
-  session_.emplace(plan_, settings_, most_groups_);
+  session_.emplace(plan_, settings_, command_.most_groups, most_estimators);
   if (!command_.report.empty()) session_->keep_history();
 }
 

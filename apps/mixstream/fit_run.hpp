@@ -104,7 +104,6 @@ class FitRun : public RefusalListener {
   std::optional<Estimator> loaded_;
   GroupFile loaded_groups_;
   std::optional<FitSession> session_;
-  std::size_t most_groups_ = 1;
   int status_ = exit_fitted;
   bool fits_at_end_ = true;
   double interval_ = 0.0;

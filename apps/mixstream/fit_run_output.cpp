@@ -161,8 +161,10 @@ void FitRun::tell_unfitted(const Report& report) const {
 void FitRun::save() {
   if (command_.save.empty()) return;
   GroupFile groups{plan_.group, {}};
-  for (const auto& [group, estimator] : session_->estimators()) {
-    if (!plan_.group.empty()) groups.states.emplace(group, estimator.encode());
+  if (!plan_.group.empty()) {
+    session_->each_group([&](const std::string& group, const Estimator& estimator) {
+      groups.states.emplace(group, estimator.encode());
+    });
   }
   const Bytes bytes = plan_.group.empty() ? session_->estimator().encode() : groups.encode();
   if (const Verdict verdict = write_file(command_.save, bytes); !verdict)

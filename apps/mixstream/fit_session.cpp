@@ -56,7 +56,8 @@ Selection RowPlan::selection() const {
   return selection;
 }
 
-FitSession::FitSession(RowPlan plan, EstimatorSettings settings, std::size_t most_groups)
+FitSession::FitSession(RowPlan plan, EstimatorSettings settings, std::size_t most_groups,
+                       std::size_t most_estimators)
     : plan_(std::move(plan)),
       settings_(std::move(settings)),
       most_groups_(most_groups),
@@ -66,6 +67,8 @@ FitSession::FitSession(RowPlan plan, EstimatorSettings settings, std::size_t mos
       time_at_(plan_.place_of(plan_.time)),
       columns_are_features_(plan_.map.is_products() && plan_.map.names() == plan_.map.columns()),
       inputs_(plan_.map.input_count()) {
+  most_estimators_ = most_estimators;
+  keeps_small_groups_ = settings_.every == 0 && settings_.state.memory.kind == Memory::Kind::everything;
   if (plan_.group.empty()) estimators_.emplace("", make_estimator());
 }
 
@@ -85,6 +88,7 @@ void FitSession::resume_group(const std::string& group, Estimator estimator) {
   rows_ += estimator.state().row_count();
   estimators_.insert_or_assign(group, std::move(estimator));
   most_groups_ = std::max(most_groups_, estimators_.size());
+  most_estimators_ = std::max(most_estimators_, estimators_.size());
 }
 
 void FitSession::begin_input() {
@@ -107,13 +111,44 @@ void FitSession::begin_part(std::uint64_t source, std::uint64_t position) {
   estimator().state().begin_source(source);
 }
 
-Estimator* FitSession::estimator_for(std::string_view group, std::span<const double> values) {
+/// The group's own, if it has or gets one; a group of few rows gets it with its next row too many.
+Estimator* FitSession::estimator_for(std::string_view group) {
   const auto found = estimators_.find(group);
   if (found != estimators_.end()) return &found->second;
-  if (estimators_.size() >= most_groups_) return nullptr;
+  const auto small = small_groups_.find(group);
+  const bool wanted = !keeps_small_groups_ || (small != small_groups_.end() && small->second.full());
+  if (!wanted || estimators_.size() >= most_estimators_) return nullptr;
+  if (small == small_groups_.end() && estimators_.size() >= most_groups_) return nullptr;
   Estimator& made = estimators_.emplace(group, make_estimator()).first->second;
-  made.state().begin_source(source_of(values));
+  if (small != small_groups_.end()) {
+    small->second.pour_into(made);
+    small_groups_.erase(small);
+  }
   return &made;
+}
+
+/// Null: there is no room for one more group, or for one more row of this one.
+SmallGroup* FitSession::small_group_for(std::string_view group, std::span<const double> values) {
+  const auto found = small_groups_.find(group);
+  if (found != small_groups_.end()) return found->second.full() ? nullptr : &found->second;
+  if (!keeps_small_groups_ || estimators_.size() + small_groups_.size() >= most_groups_) return nullptr;
+  return &small_groups_.emplace(group, SmallGroup(features_.size(), source_of(values))).first->second;
+}
+
+Estimator FitSession::poured(const SmallGroup& small) const {
+  Estimator estimator = make_estimator();
+  small.pour_into(estimator);
+  return estimator;
+}
+
+void FitSession::each_group(
+    const std::function<void(const std::string& group, const Estimator& estimator)>& visit) const {
+  auto large = estimators_.begin();
+  for (const auto& [group, small] : small_groups_) {
+    for (; large != estimators_.end() && large->first < group; ++large) visit(large->first, large->second);
+    visit(group, poured(small));
+  }
+  for (; large != estimators_.end(); ++large) visit(large->first, large->second);
 }
 
 bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
@@ -180,7 +215,15 @@ bool FitSession::absorb_grouped_rows(const Batch& batch, std::size_t from, std::
                                      SessionListener& listener) {
   for (; from < to; ++from) {
     const std::string_view group = batch.texts[from];
-    Estimator* const estimator = estimator_for(group, batch.values(from));
+    Estimator* const estimator = estimator_for(group);
+    if (estimator != nullptr && estimator->state().source() == 0)
+      estimator->state().begin_source(source_of(batch.values(from)));
+    SmallGroup* const small = estimator == nullptr ? small_group_for(group, batch.values(from)) : nullptr;
+    if (small != nullptr) {
+      ++rows_;
+      if (!absorb_small(*small, batch, from, listener)) return false;
+      continue;
+    }
     if (estimator == nullptr) {
       ++refused_["too_many_groups"];
       if (!listener.refused_group(group, batch.places[from])) return false;
@@ -195,26 +238,51 @@ bool FitSession::absorb_grouped_rows(const Batch& batch, std::size_t from, std::
 
 bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_t i,
                             SessionListener& listener) {
-  const std::span<const double> values = batch.values(i);
-  const std::size_t columns = plan_.map.columns().size();
-  rows_of_input_ = batch.places[i].row;
-  if (!plan_.map.is_products()) {
-    if (!find_features(estimator, batch, i, listener)) return goes_on_;
-  } else if (!columns_are_features_) {
-    plan_.map.evaluate(values, features_);
-  }
-  Row row{columns_are_features_ ? values.first(columns) : features_, values[response_at_]};
-  if (!plan_.weight.empty()) row.weight = values[weight_at_];
-  if (!plan_.time.empty()) row.time = in_seconds(values[time_at_]);
-  if (!plan_.sensor.empty()) row.sensor = sensor_number(batch.texts[i]);
+  Row row;
+  if (!make_row(estimator, batch, i, listener, row)) return goes_on_;
   estimator.state().begin_source(estimator.state().source(), position_ + rows_of_input_ - 1);
   const RowVerdict verdict = estimator.absorb(row);
   return verdict == RowVerdict::accepted || listener.refused(verdict, batch.places[i]);
 }
 
+bool FitSession::absorb_small(SmallGroup& small, const Batch& batch, std::size_t i,
+                              SessionListener& listener) {
+  Row row;
+  if (!make_row(small, batch, i, listener, row)) return goes_on_;
+  const Layout& layout = settings_.state.layout;
+  const RowVerdict verdict = check(row, features_.size(), layout.constant_feature);
+  if (verdict != RowVerdict::accepted) {
+    small.count_refused(name_of(verdict));
+    return listener.refused(verdict, batch.places[i]);
+  }
+  small.add(row, position_ + rows_of_input_ - 1);
+  return true;
+}
+
+/// False: the row was refused, and goes_on_ says what the listener answered.
+template <class Counted>
+bool FitSession::make_row(Counted& counted, const Batch& batch, std::size_t i, SessionListener& listener,
+                          Row& row) {
+  const std::span<const double> values = batch.values(i);
+  const std::size_t columns = plan_.map.columns().size();
+  rows_of_input_ = batch.places[i].row;
+  if (!plan_.map.is_products()) {
+    if (!find_features(counted, batch, i, listener)) return false;
+  } else if (!columns_are_features_) {
+    plan_.map.evaluate(values, features_);
+  }
+  row.features = columns_are_features_ ? values.first(columns) : features_;
+  row.response = values[response_at_];
+  if (!plan_.weight.empty()) row.weight = values[weight_at_];
+  if (!plan_.time.empty()) row.time = in_seconds(values[time_at_]);
+  if (!plan_.sensor.empty()) row.sensor = sensor_number(batch.texts[i]);
+  return true;
+}
+
 /// The features of a row by functions and lags. False: the row was refused, and goes_on_ says what the
 /// listener answered.
-bool FitSession::find_features(Estimator& estimator, const Batch& batch, std::size_t i,
+template <class Counted>
+bool FitSession::find_features(Counted& counted, const Batch& batch, std::size_t i,
                                SessionListener& listener) {
   const FeatureMap& map = plan_.map;
   const std::span<const double> values = batch.values(i);
@@ -224,7 +292,7 @@ bool FitSession::find_features(Estimator& estimator, const Batch& batch, std::si
   const int fault = map.evaluate(inputs_, features_);
   if (fault < 0) return true;
   const std::string_view sensor = plan_.sensor.empty() ? std::string_view() : batch.texts[i];
-  estimator.count_refused(reaches ? "undefined_feature" : "no_earlier_row", sensor_of(sensor));
+  counted.count_refused(reaches ? "undefined_feature" : "no_earlier_row", sensor_of(sensor));
   goes_on_ = listener.refused_feature(map.fault_words(fault, inputs_), batch.places[i], !reaches);
   return false;
 }
@@ -266,7 +334,7 @@ void FitSession::describe(Report& report, std::string_view group) const {
   if (plan_.map.text() != joined_names(plan_.map)) report.feature_map = plan_.map.text();
   if (plan_.group.empty()) return;
   report.group = group;
-  report.stream = {rows_, estimators_.size(), {refused_.begin(), refused_.end()}};
+  report.stream = {rows_, estimators_.size() + small_groups_.size(), {refused_.begin(), refused_.end()}};
 }
 
 void FitSession::remember(const Report& report) {
@@ -277,13 +345,19 @@ void FitSession::remember(const Report& report) {
 
 std::vector<Report> FitSession::fits(bool final) {
   std::vector<Report> reports;
-  for (const auto& [group, estimator] : estimators_) {
+  each_group([&](const std::string& group, const Estimator& estimator) {
     reports.push_back(estimator.fit());
     reports.back().final = final;
     describe(reports.back(), group);
     remember(reports.back());
-  }
+  });
   return reports;
+}
+
+Sample FitSession::sample_of(const std::string& group) const {
+  const auto small = small_groups_.find(group);
+  return small == small_groups_.end() ? estimators_.at(group).state().sample()
+                                      : poured(small->second).state().sample();
 }
 
 PageInput FitSession::page(const std::vector<Report>& reports) const {
@@ -296,8 +370,8 @@ PageInput FitSession::page(const std::vector<Report>& reports) const {
   for (const Report* report : order) {
     const std::string group = report->group.value_or("");
     const auto history = histories_.find(group);
-    input.models.push_back({*report, history == histories_.end() ? FitHistory() : history->second,
-                            estimators_.at(group).state().sample(), plan_.map});
+    input.models.push_back(
+        {*report, history == histories_.end() ? FitHistory() : history->second, sample_of(group), plan_.map});
   }
   return input;
 }

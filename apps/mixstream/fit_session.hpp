@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "mixstream/estimator.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/rows/feature_map.hpp"
+#include "small_group.hpp"
 
 namespace mixstream {
 
@@ -52,14 +54,18 @@ class SessionListener {
 class FitSession {
  public:
   /// Throws std::runtime_error when the settings are refused: Estimator::create was not asked first.
-  FitSession(RowPlan plan, EstimatorSettings settings, std::size_t most_groups);
+  /// most_estimators: groups of more than SmallGroup::most_rows rows.
+  FitSession(RowPlan plan, EstimatorSettings settings, std::size_t most_groups,
+             std::size_t most_estimators = 1);
 
   /// Takes up an estimator for the one group of a session without groups.
   void resume(Estimator estimator);
 
   /// Takes up a group's estimator, whatever the number of groups.
   void resume_group(const std::string& group, Estimator estimator);
-  const std::map<std::string, Estimator, std::less<>>& estimators() const noexcept { return estimators_; }
+  /// Every group's state, those of few rows made for the call, in the order of the names.
+  void each_group(
+      const std::function<void(const std::string& group, const Estimator& estimator)>& visit) const;
 
   /// Rows that follow come from another input; and after them.
   void begin_input();
@@ -101,11 +107,18 @@ class FitSession {
 
  private:
   Estimator make_estimator() const;
-  Estimator* estimator_for(std::string_view group, std::span<const double> values);
+  Estimator* estimator_for(std::string_view group);
+  SmallGroup* small_group_for(std::string_view group, std::span<const double> values);
+  Sample sample_of(const std::string& group) const;
+  Estimator poured(const SmallGroup& small) const;
+  bool absorb_small(SmallGroup& small, const Batch& batch, std::size_t i, SessionListener& listener);
+  template <class Counted>
+  bool make_row(Counted& counted, const Batch& batch, std::size_t i, SessionListener& listener, Row& row);
   bool absorb_rows(const Batch& batch, std::size_t from, std::size_t to, SessionListener& listener);
   bool absorb_grouped_rows(const Batch& batch, std::size_t from, std::size_t to, SessionListener& listener);
   bool absorb_row(Estimator& estimator, const Batch& batch, std::size_t i, SessionListener& listener);
-  bool find_features(Estimator& estimator, const Batch& batch, std::size_t i, SessionListener& listener);
+  template <class Counted>
+  bool find_features(Counted& counted, const Batch& batch, std::size_t i, SessionListener& listener);
   double in_seconds(double time) noexcept;
   std::optional<std::uint64_t> sensor_of(std::string_view name) const;
   LagMemory& memory_of(std::string_view group);
@@ -121,6 +134,9 @@ class FitSession {
   std::uint64_t rows_of_input_ = 0;  // absorbed or refused so far
   std::size_t inputs_begun_ = 0;
   std::map<std::string, Estimator, std::less<>> estimators_;
+  std::map<std::string, SmallGroup, std::less<>> small_groups_;  // that have no estimator yet
+  bool keeps_small_groups_ = false;
+  std::size_t most_estimators_ = 1;
   std::map<std::string, std::uint64_t, std::less<>> refused_;  // of rows without a group's estimator
   std::map<std::string, FitHistory, std::less<>> histories_;
   bool keeps_history_ = false;
