@@ -208,6 +208,13 @@ std::uint64_t fingerprint(const StreamStateSettings& settings) {
     out.put_text(text);
   }
   for (const std::string& column : payload.columns) out.put_text(column);
+  const IdentitySettings& identity = settings.identity;
+  if (!(identity == IdentitySettings{})) {  // journals of before know only the defaults
+    out.put(static_cast<std::uint64_t>(identity.most_sensors));
+    out.put(identity.sensor_expiry);
+    out.put(identity.largest_jump);
+    out.put(identity.clock_tolerance);
+  }
   return checksum(out.written());
 }
 
