@@ -30,7 +30,7 @@ void MpiCommand::add_to(CLI::App& command) {
       "Files that every process can open, or patterns in quotes such as 'day*.csv'; read as one stream, in "
       "order");
   for (const char* of_one_process :
-       {"--threads", "--group", "--max-groups", "--half-life", "--window", "--split", "--time"})
+       {"--threads", "--group", "--max-groups", "--half-life", "--window", "--split", "--time", "--gap"})
     command.get_option(of_one_process)->group("");  // not in the help; check_words says why
   constexpr const char* long_jobs = "Long jobs";
   command
