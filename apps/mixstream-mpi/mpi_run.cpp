@@ -144,7 +144,8 @@ bool MpiRun::plan_file(std::size_t number, bool begun, Share& all) {
 bool MpiRun::plan_work() {
   Share all;
   if (!plan().map.lags().empty())
-    return fail(exit_usage, "lag(...) looks back at rows that another process may have read: use mixstream fit");
+    return fail(exit_usage,
+                "lag(...) looks back at rows that another process may have read: use mixstream fit");
   for (std::size_t number = file_number(); number < files().size(); ++number) {
     if (!plan_file(number, number == file_number(), all)) return false;
   }

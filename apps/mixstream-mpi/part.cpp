@@ -152,8 +152,7 @@ bool Part::open_segment() {
     return false;
   }
   session_->begin_part(source_, segment.position);
-  Outcome<std::unique_ptr<RowReader>> reader =
-      std::move(opened.value()).select(session_->plan().selection());
+  Outcome<std::unique_ptr<RowReader>> reader = std::move(opened.value()).select(session_->plan().selection());
   if (!reader) {
     fail(reader.refusal().text);
     return false;

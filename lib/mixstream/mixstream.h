@@ -129,8 +129,8 @@ MIXSTREAM_API mixstream_status mixstream_absorb_row(mixstream_loop* loop, const 
 MIXSTREAM_API mixstream_status mixstream_absorb_sensor(mixstream_loop* loop, const double* features,
                                                        size_t feature_count, double response, double weight,
                                                        double time, uint64_t sensor);
-/* Probabilities of the mode that the sensor is in after its last row, component_count numbers that sum to one:
- * with persistent modes, once the rows are followed; MIXSTREAM_NO_FIT_YET before. */
+/* Probabilities of the mode that the sensor is in after its last row, component_count numbers that sum to
+ * one: with persistent modes, once the rows are followed; MIXSTREAM_NO_FIT_YET before. */
 MIXSTREAM_API mixstream_status mixstream_modes(const mixstream_loop* loop, uint64_t sensor,
                                                double* probabilities, size_t component_count);
 MIXSTREAM_API mixstream_status mixstream_classify(const mixstream_loop* loop, const double* features,

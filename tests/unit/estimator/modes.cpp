@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "support/allocation_count.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/random.hpp"
 #include "mixstream/sensor_loop.hpp"
+#include "support/allocation_count.hpp"
 
 using namespace mixstream;
 
