@@ -254,7 +254,9 @@ def longest_journal(program):
                     except OSError:
                         pass
             return sizes
+        end = time.monotonic() + 120
         while folded(daemon) < 300_000:
+            check(time.monotonic() < end, f"rows wait for ever: {folded(daemon)} folded")
             largest = max(largest, journal())
             check(pub.poll() in (None, 0), "the publisher goes on")
         check(largest < 1.1 * (1 << 20) + 25_000, f"the journal grew to {largest} bytes")

@@ -221,6 +221,7 @@ bool Stream::has_room() const {
 bool Stream::wait_for_room(std::unique_lock<std::mutex>& rows) {
   const Clock::time_point since = Clock::now();
   while (!has_room()) {
+    room_wanted_ = true;
     if (Clock::now() - since > patience_with_snapshots)
       note_trouble(
           fmt::format("the journal has reached journal_mib ({} MiB) and no snapshot could shorten it: make "
@@ -230,6 +231,7 @@ bool Stream::wait_for_room(std::unique_lock<std::mutex>& rows) {
     given_up_.wait_for(rows, disk_patience, [this] { return giving_up_ || has_room(); });
     if (giving_up_) return false;
   }
+  room_wanted_ = false;
   return static_cast<bool>(store_);
 }
 
@@ -282,10 +284,10 @@ void Stream::note_rows(std::optional<WallTime> now) {
 
 bool Stream::snapshot_is_due() const {
   const std::uint64_t records = record_count_;
-  if (records == records_kept_ && !disk_refuses_ && journal_bytes_ < config_.journal_limit) return false;
+  if (records == records_kept_ && !disk_refuses_ && !room_wanted_) return false;
   const Clock::duration since = Clock::now().time_since_epoch() - Clock::duration(last_snapshot_.load());
   if (since >= std::chrono::duration<double>(config_.snapshot_interval)) return true;
-  if (disk_refuses_) return since >= disk_patience;
+  if (disk_refuses_ || room_wanted_) return since >= disk_patience;
   return since >= disk_patience && journal_bytes_ > config_.journal_limit / 2;
 }
 

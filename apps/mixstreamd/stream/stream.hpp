@@ -193,6 +193,7 @@ class Stream {
   std::atomic<std::uint64_t> row_count_{0};
   std::atomic<std::uint64_t> journal_bytes_{0};
   std::atomic<bool> disk_refuses_{false};       // the last append
+  std::atomic<bool> room_wanted_{false};        // rows wait for a snapshot that shortens the journal
   std::atomic<std::uint64_t> record_count_{0};  // taken by this process
   std::atomic<std::uint64_t> records_kept_{0};  // of them, in a snapshot
   std::atomic<std::uint64_t> rows_at_refit_{0};
