@@ -157,8 +157,7 @@ void add_commands(CLI::App& app, Words& words) {
     command->fallthrough();
   };
   add("verify", "Read a stream's files, say whether they are sound and what they hold, and end", nullptr);
-  add("export", "Write a stream's state as a file that mixstream reads (inspect, refit, merge)",
-      "The file");
+  add("export", "Write a stream's state as a file that mixstream reads (inspect, refit, merge)", "The file");
   add("backup", "Copy a stream's files, of a running daemon too, so that a daemon can start from them",
       "The folder, which must not exist");
   app.require_subcommand(0, 1);
