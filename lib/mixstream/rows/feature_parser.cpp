@@ -12,8 +12,8 @@ namespace mixstream {
 namespace {
 
 constexpr int largest_power = 32;
-constexpr std::size_t lag_inputs = std::size_t{1}
-                                   << 32;  // inputs from here on are lags, until columns are known
+// Inputs from here on are lags, until columns are known.
+constexpr std::size_t lag_inputs = std::size_t{1} << 30;
 constexpr std::size_t columns_listed = 20;
 
 std::string quoted(std::string_view text) {
