@@ -300,7 +300,7 @@ void Stream::close() {
 
 bool Stream::in_need() const {
   const std::lock_guard lock(view_mutex_);
-  return disk_refuses_ || !snapshot_trouble_.empty();
+  return disk_refuses_ || room_wanted_ || !snapshot_trouble_.empty();
 }
 
 /// The disk may be full of our own journal: the snapshot takes the room that was kept for it, and the journal
