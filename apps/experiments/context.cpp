@@ -40,9 +40,11 @@ std::vector<InstancePlan> instances_of(const Context& context, const Setting& se
 std::vector<Json> finished(Context& context, const std::vector<InstancePlan>& plans) {
   std::vector<Json> cells;
   for (const InstancePlan& plan : plans) {
-    Json cell = finished(context, key_of(plan) + ", paper", [&] { return run_others(plan); });
-    if (!context.paper_only)
-      cell.update(finished(context, key_of(plan) + ", ours", [&] { return run_ours(plan); }));
+    const std::string others = key_of(plan) + ", paper";
+    const std::string ours = key_of(plan) + ", ours";
+    if (!may_have(context, others) || (!context.paper_only && !may_have(context, ours))) continue;
+    Json cell = finished(context, others, [&] { return run_others(plan); });
+    if (!context.paper_only) cell.update(finished(context, ours, [&] { return run_ours(plan); }));
     cells.push_back(std::move(cell));
   }
   return cells;

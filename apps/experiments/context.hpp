@@ -17,6 +17,7 @@ struct Context {
   std::size_t instances = 0;    ///< a setting; 0: as the experiment says
   bool paper_only = false;      ///< the paper's own columns, not ours
   std::string only;             ///< rows of tables whose label holds this; empty: all
+  bool stored = false;          ///< run nothing: only instances whose cells are in the store
 };
 
 /// A first seed from a text: beyond a thousand million, where no seed was ever chosen by hand. FNV-1a.
@@ -30,6 +31,11 @@ inline bool wanted(const Context& context, const std::string& label) {
   return label.find(context.only) != std::string::npos;
 }
 
+/// Whether a cell may be asked for: it is in the store, or may be run.
+inline bool may_have(const Context& context, const std::string& key) {
+  return !context.stored || context.store.find(key) != nullptr;
+}
+
 /// The cell from the store, or from `run` and then stored; tells progress on stderr.
 const Json& finished(Context& context, const std::string& key, const std::function<Json()>& run);
 
@@ -37,7 +43,7 @@ const Json& finished(Context& context, const std::string& key, const std::functi
 std::vector<InstancePlan> instances_of(const Context& context, const Setting& setting, std::size_t count,
                                        std::size_t rows, int attempts);
 
-/// Their cells, in order.
+/// Their cells, in order; of what may be had.
 std::vector<Json> finished(Context& context, const std::vector<InstancePlan>& plans);
 
 }  // namespace experiments

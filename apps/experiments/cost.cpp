@@ -46,7 +46,7 @@ Cost cost_of(const Setting& setting, std::size_t rows, std::uint64_t seed) {
   cost.pass = whole.processor_seconds();
   cost.absorb = (until_end - cost.fits) / static_cast<double>(rows);
   const Stopwatch solving;
-  solve(estimator.state(), estimator.settings().solve, nullptr, nullptr);
+  solve(estimator.state(), estimator.settings().solve);
   cost.solve = solving.processor_seconds();
   return cost;
 }

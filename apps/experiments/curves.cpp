@@ -135,13 +135,16 @@ Json run_learning_curve(Context& context) {
       for (const char* name : {"em", "refined", "polished"})
         cells.push_back(brief(summary[name], "beyond_twice"));
       cells.push_back(brief(summary["polished"], "beyond_twice_as_ok"));
+      for (const char* name : {"refined", "polished", "em"}) cells.push_back(brief(summary[name], "wrong"));
+      cells.push_back(brief(summary["em"], "count"));
       lines.push_back(std::move(cells));
     }
   }
   std::vector<std::string> head{"(b,d,k)", "rows"};
   for (const Column& column : columns()) head.emplace_back(column.title);
-  head.insert(head.end(),
-              {"EM starts beyond twice the MLE", "refined, likewise", "polished", "polished, called ok"});
+  head.insert(head.end(), {"EM starts beyond twice the MLE", "refined, likewise", "polished, likewise",
+                           "polished, called ok", "refined, with a floor", "polished, with a floor",
+                           "EM, with a floor", "starts of EM"});
   fmt::print("\nLearning curves, map {} and, ours, {}; instances from seed {}:\n",
              learning_setting(false).map, close_setting(false).map, context.seed);
   fmt::print("Median errors, and counts.\n{}", markdown(head, lines));

@@ -7,8 +7,8 @@
 
 #include "experiments/em_runs.hpp"
 #include "experiments/pass.hpp"
-#include "mixstream/paper_verdict.hpp"
 #include "mixstream/tensor/spectral.hpp"
+#include "mixstream/verdict/paper.hpp"
 
 namespace experiments {
 namespace {
@@ -80,7 +80,7 @@ Estimator run_pass(const InstancePlan& plan, const Drawn& drawn, std::uint64_t s
   absorb_all(estimator, drawn.rows);
   result["polished"].push_back(described(drawn.truth, estimator.fit()));
   result["refined"].push_back(
-      described(drawn.truth, solve(estimator.state(), estimator.settings().solve, nullptr, nullptr).report));
+      described(drawn.truth, solve(estimator.state(), estimator.settings().solve).report));
   return estimator;
 }
 

@@ -11,6 +11,7 @@
 #include "experiments/measured.hpp"
 #include "experiments/page.hpp"
 #include "experiments/real.hpp"
+#include "experiments/regimes.hpp"
 #include "experiments/rivals.hpp"
 #include "experiments/tables.hpp"
 #include "experiments/variants.hpp"
@@ -35,6 +36,8 @@ const Named all_experiments[] = {
     {"noise", "noise variance from 0.01 to 0.4", run_noise},
     {"rivals", "flexmix, mixtools, EM and stepwise EM on the same rows", run_rivals},
     {"real", "real data from CRAN packages, what its laws mean and what the verdict says", run_real},
+    {"regimes", "public sets in order or with known regimes: what the rows choose, and the verdict",
+     run_regimes},
     {"cost", "what it costs against d, k and n, with exponents", run_cost},
 };
 
@@ -49,6 +52,7 @@ struct Options {
   std::string only;
   std::string columns = "all";
   std::string seed_from;
+  bool stored = false;
 };
 
 void add_options(CLI::App& app, Options& options) {
@@ -60,6 +64,8 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--json", options.json_file, "Write the results here");
   app.add_option("--page", options.page_file, "Write a page with plots here");
   app.add_option("--resume", options.folder, "Folder of finished cells: read, and added to");
+  app.add_flag("--stored", options.stored,
+               "Tables and variants: run nothing, print what --resume holds of these seeds");
   app.add_option("--seed", options.seed, "Of the first instance; the others follow")->capture_default_str();
   app.add_option(
       "--seed-from", options.seed_from,
@@ -82,7 +88,8 @@ Json run(const Options& options) {
                   options.seed_from.empty() ? options.seed : seed_of(options.seed_from),
                   options.instances,
                   options.columns == "paper",
-                  options.only};
+                  options.only,
+                  options.stored};
   Json results;
   for (const Named& experiment : all_experiments) {
     if (options.experiment == "all" || options.experiment == experiment.name)

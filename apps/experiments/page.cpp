@@ -38,7 +38,7 @@ mixstream::Outcome<std::string> page_of(const Json& results) {
       "<meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n"
       "<title>The evidence \u00b7 mixstream</title>\n<style>{}</style>\n<style>{}</style>\n</head>\n<body>\n"
       "<div id=\"page\"></div>\n<noscript>The plots need JavaScript; the tables stand in "
-      "docs/benchmarks.md.</noscript>\n<script type=\"application/json\" id=\"results\">{}</script>\n"
+      "docs/evaluation.</noscript>\n<script type=\"application/json\" id=\"results\">{}</script>\n"
       "<script type=\"text/plain\" id=\"licence\">uPlot "
       "{}</script>\n<script>{}</script>\n<script>{}</script>\n"
       "</body>\n</html>\n",

@@ -7,16 +7,7 @@ restarts <- as.integer(arguments[2])
 suppressPackageStartupMessages({ library(flexmix); library(mixtools) })
 dir.create(folder, showWarnings = FALSE, recursive = TRUE)
 
-fetched <- function(package, name) {
-  work <- tempfile(); dir.create(work)
-  if (is.na(getOption("repos")["CRAN"]) || getOption("repos")["CRAN"] == "@CRAN@") chooseCRANmirror(ind = 1)
-  got <- tryCatch(download.packages(package, destdir = work, type = "source", quiet = TRUE), error = function(e) NULL)
-  if (is.null(got) || nrow(got) == 0) return(NULL)
-  untar(got[1, 2], exdir = work)
-  content <- new.env()
-  load(file.path(work, package, "data", paste0(name, ".rda")), envir = content)
-  unclass(content[[name]])
-}
+source(file.path(dirname(sub("--file=", "", grep("^--file=", commandArgs(), value = TRUE))), "fetched.R"))
 
 data(CO2data); data(NOdata); data(tonedata)
 sets <- list(CO2data = data.frame(x = CO2data$GNP, y = CO2data$CO2),

@@ -58,13 +58,14 @@ struct Lines {
       counts.push_back(brief(summary[name], "beyond_twice_as_ok"));
     counts.push_back(brief(summary["polished"], "wrong_as_ok"));
     counts.push_back(brief(summary["polished"], "not_ok"));
-    counts.push_back(brief(summary["em"], "wrong"));
+    for (const char* name : {"refined", "polished", "em"}) counts.push_back(brief(summary[name], "wrong"));
     counts.push_back(brief(summary["em"], "count"));
     verdicts.push_back(std::move(counts));
   }
 
   void add(const PaperRow& row, const Json& summary) {
-    Line line{row.label, fmt::format("{}", row.feature_count())};
+    const int instances = summary["mle"]["count"];
+    Line line{row.label, fmt::format("{}", row.feature_count()), fmt::format("{}", instances)};
     const auto put = [&](const std::optional<Published>& paper, const char* name) {
       line.push_back(text_of(paper, &Published::mean));
       line.push_back(text_of(paper, &Published::deviation));
@@ -72,7 +73,6 @@ struct Lines {
       line.push_back(brief(summary[name], "sd"));
     };
     put(row.spectral, "published");
-    const int instances = summary["mle"]["count"];
     line.emplace_back(!row.spectral                                                ? "-"
                       : reproduces(*row.spectral, summary["published"], instances) ? "yes"
                                                                                    : "no");
@@ -89,8 +89,8 @@ struct Lines {
       fmt::print(
           "\nMeans and standard deviations, beside the paper's. Within: our mean of \"Spectral, published "
           "objective\" lies within two standard errors of the paper's.\n{}",
-          markdown({"(b,d,k)", "features", "paper: Spectral", "sd", "ours: published objective", "sd",
-                    "within", "ours: printed objective", "paper: EM", "sd", "ours: EM", "sd",
+          markdown({"(b,d,k)", "features", "instances", "paper: Spectral", "sd", "ours: published objective",
+                    "sd", "within", "ours: printed objective", "paper: EM", "sd", "ours: EM", "sd",
                     "paper: Spectral+EM", "sd", "ours: Spectral+EM", "sd", "note"},
                    beside_paper));
     }
@@ -102,11 +102,11 @@ struct Lines {
         "\nInstances that err by more than twice the MLE, and what was said of them. With a floor: an error "
         "above {} as well. EM has no verdict; its counts are of starts.\n{}",
         wrong_above,
-        markdown(
-            {"(b,d,k)", "instances", "printed", "published", "Spectral+EM", "refined", "polished",
-             "printed, called ok", "published, called ok", "refined, called ok", "polished, called ok",
-             "polished, called ok, with a floor", "polished, not ok", "EM, with a floor", "starts of EM"},
-            verdicts));
+        markdown({"(b,d,k)", "instances", "printed", "published", "Spectral+EM", "refined", "polished",
+                  "printed, called ok", "published, called ok", "refined, called ok", "polished, called ok",
+                  "polished, called ok, with a floor", "polished, not ok", "refined, with a floor",
+                  "polished, with a floor", "EM, with a floor", "starts of EM"},
+                 verdicts));
   }
 };
 
@@ -129,7 +129,9 @@ Json run_table(Context& context, const std::string& title, const std::vector<Pap
   for (const PaperRow& row : rows) {
     if (!wanted(context, row.label)) continue;
     const std::vector<InstancePlan> plans = instances_of(context, row.setting, 20, 500000, 10);
-    const Json summary = summary_of(finished(context, plans));
+    const std::vector<Json> cells = finished(context, plans);
+    if (cells.empty()) continue;
+    const Json summary = summary_of(cells);
     lines.add(row, summary);
     if (!context.quick) {
       for (const std::string& claim : broken_claims(row, summary)) result["broken"].push_back(claim);

@@ -32,8 +32,10 @@ void FitCommand::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"skip", "error"}));
   command.add_flag("--strict", strict, "Stop at the first row that cannot be used");
   command
-      .add_option("--threads", threads,
-                  "Read a plain file in so many parts at once; the same number, the same answer")
+      .add_option(
+          "--threads", threads,
+          "Read a plain file in so many parts at once; the same number, the same answer. With --group: fit "
+          "so many groups at once")
       ->check(CLI::Range(1, 256));
   solve.add_to(command);
   add_output_options(command);
@@ -88,9 +90,9 @@ void FitCommand::add_memory_options(CLI::App& command) {
       ->excludes(fading)
       ->group(past);
   command
-      .add_option(
-          "--time", time,
-          "Column with the row's time, for a half-life in time or --gap: ISO 8601, or numbers in seconds")
+      .add_option("--time", time,
+                  "Column with the row's time, for a half-life in time or --gap: ISO 8601, 01.05.2024 12:30, "
+                  "05/01/2024 12:30 PM, or numbers in seconds")
       ->type_name("COLUMN")
       ->group(past);
   command
@@ -114,6 +116,11 @@ void FitCommand::add_memory_options(CLI::App& command) {
   command.add_option("--memory", memory, "MiB that all models together may take; default: 1024")
       ->transform(whole_number())
       ->group(past);
+  command
+      .add_option("--model-memory", model_memory,
+                  "KiB that one model may take at rest: its sample is made smaller to fit, down to 250 rows")
+      ->transform(whole_number())
+      ->group(past);
 }
 
 Verdict FitCommand::check_words() const {
@@ -121,10 +128,11 @@ Verdict FitCommand::check_words() const {
     return refuse("--group and --sensor do not go together: each group is a stream of its own");
   if (!gap.empty() && time.empty()) return refuse("--gap needs --time COLUMN: the rows' own clock");
   if (memory < 1 || memory > (1ULL << 24)) return refuse("--memory takes 1 to 16777216 MiB");
+  if (model_memory && sample_rows)
+    return refuse("--model-memory chooses the sample's size: leave out --sample");
   if (sample_rows && (*sample_rows < 1 || *sample_rows > 10'000'000))
     return refuse("--sample takes 1 to 10000000 rows");
-  if (threads == 1) return std::monostate{};
-  if (!group.empty()) return refuse("--threads and --group do not go together");
+  if (threads == 1 || !group.empty()) return std::monostate{};
   if (every > 0)
     return refuse("--every asks for fits in the order of the rows: leave out --threads, or --every");
   if (!half_life.empty() || !window.empty() || split == "three")
@@ -161,7 +169,7 @@ Outcome<Memory> FitCommand::memory_of_past(const Memory& base) const {
   }
   if (past.kind == Memory::Kind::half_life_seconds && time.empty())
     return refuse("a half-life in time needs --time COLUMN: the rows' own clock, in seconds");
-  if (threads > 1 && past.kind != Memory::Kind::everything)
+  if (threads > 1 && group.empty() && past.kind != Memory::Kind::everything)
     return refuse("--threads needs a state that remembers everything; this one forgets");
   return past;
 }
@@ -172,6 +180,9 @@ Outcome<EstimatorSettings> FitCommand::settings(const EstimatorSettings& base) c
   Outcome<SolveSettings> solving = solve.settings(base.solve);
   if (!solving) return solving.refusal();
   settings.solve = std::move(solving).value();
+  if (threads > 1 && (settings.solve.modes != Modes::independent || settings.solve.noise_shape.tails ||
+                      settings.solve.noise_shape.memory))
+    return refuse("rows in order are read by one thread: leave out --threads");
   const Outcome<Memory> past = memory_of_past(base.state.memory);
   if (!past) return past.refusal();
   settings.state.memory = past.value();

@@ -30,7 +30,8 @@ struct FitCommand {
   std::string missing = "skip";
   bool strict = false;
   std::optional<std::size_t> sample_rows;
-  std::uint64_t memory = 1024;  // MiB
+  std::uint64_t memory = 1024;                // MiB
+  std::optional<std::uint64_t> model_memory;  // KiB
   std::size_t threads = 1;
 
   void add_to(CLI::App& command);

@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <map>
 
 namespace mixstream {
@@ -36,9 +34,10 @@ void SolveOptions::add_to(CLI::App& command) {
       ->group(solving);
   command
       .add_option("--modes", modes,
-                  "Who chooses the law of a row: independent (default; chance, anew for each row),\n"
-                  "persistent (a law holds for a while: rows in order) or gated (the features choose)")
-      ->check(CLI::IsMember({"independent", "persistent", "gated"}))
+                  "Who chooses the law of a row: auto (default; independent until the rows ask for more),\n"
+                  "independent (chance, anew for each row), persistent (a law holds for a while: rows in\n"
+                  "order) or gated (the features choose)")
+      ->check(CLI::IsMember({"auto", "independent", "persistent", "gated"}))
       ->group(solving);
   command
       .add_option("--gate", gate,
@@ -47,8 +46,15 @@ void SolveOptions::add_to(CLI::App& command) {
       ->group(solving);
   command
       .add_option("--noise", noise,
-                  "What the noise is like, a list: shared (default) or per-law variance; tails (Student t);\n"
-                  "memory (a part of the noise of the row before stays). Such as per-law,tails")
+                  "What the noise is like: auto (default; shared until the rows ask for more), or a list:\n"
+                  "shared or per-law variance; tails (Student t); memory (a part of the noise of the row\n"
+                  "before stays). Such as per-law,tails")
+      ->group(solving);
+  command
+      .add_option("--tolerance", tolerance,
+                  "Noise sds by which what the model lacks may move the laws before a fit is called poor\n"
+                  "instead of approximate; default: 0.1")
+      ->check(number_from(0.0, false))
       ->group(solving);
   command.add_option("--noise-variance", noise_variance, "The noise variance, where it is known")
       ->check(number_from(0.0, false))
@@ -85,89 +91,6 @@ void SolveOptions::add_to(CLI::App& command) {
       ->group(solving);
   command.add_option("--seed", seed, "Seed of sample and random starts: the same seed, the same answer")
       ->group(solving);
-}
-
-Verdict SolveOptions::read_components(SolveSettings& solve) const {
-  if (!components) return std::monostate{};
-  if (*components == "auto") {
-    solve.component_count = 0;
-    return std::monostate{};
-  }
-  const char* end = components->data() + components->size();
-  const auto [at, error] = std::from_chars(components->data(), end, solve.component_count);
-  const bool sound = error == std::errc() && at == end && solve.component_count >= 1;
-  if (sound && solve.component_count <= 32) return std::monostate{};
-  return refuse("-k takes a whole number from 1 to 32, or auto; not '" + *components + "'");
-}
-
-Verdict SolveOptions::read_noise(SolveSettings& solve) const {
-  if (noise) {
-    solve.noise = NoiseModel::shared;
-    solve.noise_shape = {};
-    solve.noise_variance.reset();
-    for (std::size_t at = 0; at <= noise->size();) {
-      const std::size_t end = std::min(noise->find(',', at), noise->size());
-      const std::string word = noise->substr(at, end - at);
-      at = end + 1;
-      if (word == "per-law" || word == "per-component")
-        solve.noise = NoiseModel::per_component;
-      else if (word == "tails")
-        solve.noise_shape.tails = true;
-      else if (word == "memory")
-        solve.noise_shape.memory = true;
-      else if (word != "shared")
-        return refuse("--noise takes a list of shared, per-law, tails and memory; not '" + word + "'");
-    }
-  }
-  if (!noise_variance) return std::monostate{};
-  if (solve.noise == NoiseModel::per_component)
-    return refuse("--noise-variance and --noise per-component contradict each other");
-  if (!std::isfinite(*noise_variance)) return refuse("--noise-variance must be finite");
-  solve.noise = NoiseModel::known;
-  solve.noise_variance = noise_variance;
-  return std::monostate{};
-}
-
-Outcome<SolveSettings> SolveOptions::settings(const SolveSettings& base) const {
-  static const std::map<std::string, FitMethod> methods{
-      {"default", FitMethod::standard}, {"paper", FitMethod::paper}, {"em", FitMethod::em}};
-  SolveSettings solve = base;
-  if (const Verdict verdict = read_components(solve); !verdict) return verdict.refusal();
-  if (const Verdict verdict = read_noise(solve); !verdict) return verdict.refusal();
-  if (method) solve.method = methods.at(*method);
-  for (const Modes kind : {Modes::independent, Modes::persistent, Modes::gated}) {
-    if (modes == name_of(kind)) solve.modes = kind;
-  }
-  if (solve.modes != Modes::gated) solve.gate.clear();
-  if (gate && solve.modes != Modes::gated) return refuse("--gate goes with --modes gated");
-  solve.noise_third = noise_third.value_or(base.noise_third);
-  solve.second_penalty = lambda2.value_or(base.second_penalty);
-  solve.third_penalty = lambda3.value_or(base.third_penalty);
-  if (objective)
-    solve.objective = *objective == "published" ? PaperObjective::published : PaperObjective::printed;
-  if (lambda) solve.penalty = *lambda == "theory" ? PaperPenalty::theory : PaperPenalty::given;
-  solve.allow_singular = allow_singular || base.allow_singular;
-  for (const PolishKind kind : {PolishKind::off, PolishKind::scoring, PolishKind::stepwise_em}) {
-    if (polish == name_of(kind)) solve.polish = kind;
-  }
-  if (guard) solve.guard = *guard == "auto";
-  solve.seed = seed.value_or(base.seed);
-  return solve;
-}
-
-Verdict SolveOptions::resolve_gate(const std::vector<std::string>& features, SolveSettings& solve) const {
-  if (!gate) return std::monostate{};
-  solve.gate.clear();
-  for (std::size_t at = 0; at <= gate->size();) {
-    const std::size_t end = std::min(gate->find(',', at), gate->size());
-    const std::string word = gate->substr(at, end - at);
-    at = end + 1;
-    const auto found = std::ranges::find(features, word);
-    if (found == features.end())
-      return refuse(fmt::format("--gate: '{}' is no feature of -x; add it there, too", word));
-    solve.gate.push_back(static_cast<std::size_t>(found - features.begin()));
-  }
-  return std::monostate{};
 }
 
 void OutputOptions::add_to(CLI::App& command) {

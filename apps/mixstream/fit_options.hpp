@@ -8,6 +8,7 @@
 
 #include "input/input.hpp"
 #include "mixstream/estimator.hpp"
+#include "mixstream/solve_words.hpp"
 #include "output.hpp"
 
 namespace CLI {
@@ -17,32 +18,8 @@ class App;
 namespace mixstream {
 
 /// How to solve: for fit and refit. What is not given stays as the saved state had it.
-struct SolveOptions {
-  std::optional<std::string> components;
-  std::optional<std::string> method;
-  std::optional<std::string> noise;
-  std::optional<std::string> modes;
-  std::optional<std::string> gate;  ///< feature names, resolved by resolve_gate once the map is known
-  std::optional<double> noise_variance;
-  std::optional<double> noise_third;
-  std::optional<double> lambda2;
-  std::optional<double> lambda3;
-  std::optional<std::string> objective;
-  std::optional<std::string> lambda;
-  bool allow_singular = false;
-  std::optional<std::string> polish;
-  std::optional<std::string> guard;
-  std::optional<std::uint64_t> seed;
-
+struct SolveOptions : SolveWords {
   void add_to(CLI::App& command);
-  /// The library's settings, or what is wrong with the words. `base`: a saved state's, or the defaults.
-  Outcome<SolveSettings> settings(const SolveSettings& base = {}) const;
-  /// Turns --gate's names into features of the map. Refuses a name that is none, with what to do.
-  Verdict resolve_gate(const std::vector<std::string>& features, SolveSettings& solve) const;
-
- private:
-  Verdict read_components(SolveSettings& solve) const;
-  Verdict read_noise(SolveSettings& solve) const;
 };
 
 /// What stdout shows, and how.

@@ -10,6 +10,7 @@
 #include "column_choice.hpp"
 #include "input/columns.hpp"
 #include "input/read_ahead.hpp"
+#include "mixstream/model_budget.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "parallel_fit.hpp"
 #include "signals.hpp"
@@ -67,6 +68,7 @@ bool FitRun::fail(int code, const std::string& text) {
 
 bool FitRun::read_words() {
   EstimatorSettings base;
+  base.solve.choice = {true, true};
   if (!command_.load.empty() && !load(base)) return false;
   Outcome<EstimatorSettings> settings = command_.settings(base);
   if (!settings) return fail(exit_usage, settings.refusal().text);
@@ -90,22 +92,21 @@ bool FitRun::load(EstimatorSettings& base) {
   const auto refuse = [&](const Refusal& refusal) {
     return fail(exit_data, fmt::format("'{}': {}", command_.load, refusal.text));
   };
-  Outcome<Bytes> bytes = mixstream::read_file(command_.load);
-  if (!bytes) return fail(exit_data, bytes.refusal().text);
-  if (holds_groups(bytes.value())) {
-    Outcome<GroupFile> groups = GroupFile::decode(bytes.value());
+  if (holds_groups(command_.load)) {
+    Outcome<GroupReader> groups = GroupReader::open(command_.load);
     if (!groups) return refuse(groups.refusal());
-    if (command_.group != groups.value().column)
-      return fail(exit_usage,
-                  fmt::format("'{}' holds a model for each value of \"{}\": say --group {}", command_.load,
-                              groups.value().column, as_word(groups.value().column)));
-    if (groups.value().states.empty()) return true;
-    bytes = groups.value().states.begin()->second;
-    loaded_groups_ = std::move(groups).value();
+    const std::string& column = groups.value().column();
+    if (command_.group != column)
+      return fail(exit_usage, fmt::format("'{}' holds a model for each value of \"{}\": say --group {}",
+                                          command_.load, column, as_word(column)));
+    loaded_groups_.emplace(std::move(groups).value());
   } else if (!command_.group.empty()) {
     return fail(exit_usage,
                 fmt::format("'{}' holds one model for all rows: leave out --group", command_.load));
   }
+  const Outcome<Bytes> bytes =
+      loaded_groups_ ? Outcome<Bytes>(loaded_groups_->empty()) : mixstream::read_file(command_.load);
+  if (!bytes) return fail(exit_data, bytes.refusal().text);
   Outcome<SolveSettings> saved = Estimator::saved_solve_settings(bytes.value());
   if (!saved) return refuse(saved.refusal());
   Outcome<SolveSettings> solve = command_.solve.settings(saved.value());
@@ -140,7 +141,7 @@ bool FitRun::go_on_from(Estimator estimator, const std::string& path) {
   }
   settings_.state = state;
   start_session(std::move(map).value(), state.response);
-  const auto count_refused = [this](const Estimator& one) {
+  const auto count_refused = [this](const auto& one) {
     for (const auto& [reason, count] : one.refused()) refused_before_ += count;
   };
   if (plan_.group.empty()) {
@@ -148,12 +149,15 @@ bool FitRun::go_on_from(Estimator estimator, const std::string& path) {
     session_->resume(std::move(estimator));
     return true;
   }
-  for (const auto& [group, bytes] : loaded_groups_.states) {
-    Outcome<Estimator> one = decode(bytes);
-    if (!one) return fail(exit_data, fmt::format("'{}': group \"{}\": {}", path, group, one.refusal().text));
-    count_refused(one.value());
-    session_->resume_group(group, std::move(one).value());
+  session_->resume_at(estimator.state().next_position());
+  for (const GroupEntry& entry : loaded_groups_->entries()) {
+    Outcome<GroupModel> one = loaded_groups_->read(entry, settings_);
+    if (!one)
+      return fail(exit_data, fmt::format("'{}': group \"{}\": {}", path, entry.group, one.refusal().text));
+    std::visit(count_refused, one.value());
+    session_->resume_group(entry.group, std::move(one).value());
   }
+  loaded_groups_.reset();
   return true;
 }
 
@@ -216,7 +220,7 @@ Outcome<std::unique_ptr<RowReader>> FitRun::select(Input input) const {
 
 bool FitRun::can_be_split() {
   file_end_ = 0;
-  if (command_.threads == 1) return false;
+  if (command_.threads == 1 || !command_.group.empty()) return false;
   if (!shape_of(settings_.solve, settings_.state.layout).is_plain())
     return false;  // rows in order: one reader
   const Outcome<std::optional<ByteRange>> extent = splittable_extent(path_);
@@ -241,11 +245,16 @@ bool FitRun::begin(Input& input) {
   settings_.state.layout = {static_cast<int>(map.feature_count()), map.constant_feature()};
   settings_.state.feature_map = map.text();
   settings_.state.response = chosen.value().response;
-  if (!map.lags().empty() && command_.threads > 1)
+  if (!map.lags().empty() && command_.threads > 1 && command_.group.empty())
     return fail(exit_usage,
                 "lag(...) looks back at rows that another thread may have read: leave out --threads");
   if (const Verdict gate = command_.solve.resolve_gate(map.names(), settings_.solve); !gate)
     return fail(exit_usage, gate.refusal().text);
+  if (command_.model_memory) {
+    const Outcome<std::size_t> rows = sample_rows_within(settings_, *command_.model_memory << 10);
+    if (!rows) return fail(exit_usage, "--model-memory: " + rows.refusal().text);
+    settings_.state.reservoir_rows = rows.value();
+  }
   if (const Outcome<Estimator> sound = Estimator::create(settings_); !sound)
     return fail(exit_usage, sound.refusal().text);
   start_session(map, chosen.value().response);
@@ -262,10 +271,7 @@ void FitRun::start_session(FeatureMap map, const std::string& response) {
   settings_.solve.feature_names = map.names();
   plan_ = {std::move(map), response, command_.weight, command_.time, command_.group, command_.sensor};
   std::size_t most_estimators = 1;
-  if (!plan_.group.empty()) {
-    const std::uint64_t each = bytes_needed(sized_state(settings_)).value();
-    most_estimators = settings_.state.memory_budget / each;
-  }
+  if (!plan_.group.empty()) most_estimators = settings_.state.memory_budget / model_bytes(settings_).value();
   session_.emplace(plan_, settings_, command_.most_groups, most_estimators);
   if (!command_.report.empty()) session_->keep_history();
 }
@@ -282,7 +288,8 @@ void FitRun::read_rows(RowReader& reader) {
     absorb(outcome.value());
     answer();
     renew_page();
-    const bool drained = outcome.value().rows + outcome.value().refused.size() < input_.batch_rows / 8;
+    const bool small = outcome.value().rows + outcome.value().refused.size() < input_.batch_rows / 8;
+    const bool drained = small || (path_ == "-" && nothing_to_read(STDIN_FILENO));
     progress_.show(session_->rows(), bytes_before_ + reader.bytes_taken(), last_verdict_, drained);
     if (goes_on() && hand_over(reader)) return;
   }

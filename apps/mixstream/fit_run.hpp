@@ -24,6 +24,20 @@ inline std::string shown(const std::string& path) {
   return path == "-" ? "stdin" : path;
 }
 
+/// What the end of a run needs of its last fits, one at a time: of ten thousand groups little more than laws.
+struct LastFits {
+  std::size_t fits = 0;
+  std::size_t without_laws = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t refused = 0;  ///< but for the first rows of lags
+  std::uint64_t refused_of_no_group = 0;
+  std::vector<Report> laws;  ///< of groups: name, rows, status and components
+  PageReports page;
+
+  void add(const Report& report, bool keeps_laws);
+  bool fitted() const noexcept { return fits > 0 && without_laws == 0; }
+};
+
 /// Reads the files in order, by one thread or several. A program that reads them in another way overrides
 /// read_files, and perhaps hand_over, and has the rest: words, loading, columns, fits, page, saving.
 class FitRun : public RefusalListener {
@@ -88,10 +102,10 @@ class FitRun : public RefusalListener {
   void tell_passed_over(const Batch& batch);
   void read_parts(std::uint64_t begin);
   int finish();
-  Verdict write_page(std::vector<Report> reports);
-  void write_last_page(const std::vector<Report>& reports);
+  Verdict write_page(PageReports reports);
+  void write_last_page(const PageReports& reports);
   void tell_unfitted(const Report& report) const;
-  bool too_many_refused(const std::vector<Report>& reports) const;
+  bool too_many_refused(const LastFits& last) const;
   void save();
 
   const FitCommand& command_;
@@ -102,7 +116,7 @@ class FitRun : public RefusalListener {
   InputSettings input_;
   RowPlan plan_;
   std::optional<Estimator> loaded_;
-  GroupFile loaded_groups_;
+  std::optional<GroupReader> loaded_groups_;
   std::optional<FitSession> session_;
   int status_ = exit_fitted;
   bool fits_at_end_ = true;

@@ -59,9 +59,7 @@ bool FitRun::publish(const Report& report) {
 }
 
 void FitRun::publish_all() {
-  for (const Report& report : session_->fits(false)) {
-    if (!publish(report)) return;
-  }
+  session_->each_fit(false, command_.threads, [this](const Report& report) { return publish(report); });
 }
 
 /// Does what signals and the clock ask for.
@@ -83,41 +81,49 @@ int FitRun::finish() {
   progress_.clear();
   if (comments_ > 0 && !command_.output.quiet)
     complain(fmt::format("{} {} passed over", comments_, comments_ == 1 ? "comment was" : "comments were"));
-  bool fitted = true;
+  LastFits last;
   bool too_many = false;
-  if (!output_.closed() || !command_.report.empty()) {
-    const std::vector<Report> reports = session_->fits(true);
-    fitted = !reports.empty();
-    for (const Report& report : reports) {
+  const bool looked = !output_.closed() || !command_.report.empty();
+  if (looked) {
+    session_->each_fit(true, command_.threads, [&](Report report) {
       if (!output_.closed()) publish(report);
-      fitted = fitted && !report.components.empty();
       tell_unfitted(report);
-    }
-    write_last_page(reports);
+      last.add(report, !plan_.group.empty());
+      if (!command_.report.empty()) last.page.add(std::move(report));
+      return true;
+    });
+    write_last_page(last.page);
     if (!plan_.group.empty() && !command_.output.quiet) {
-      for (const std::string& line : summary_of_groups(reports)) complain(line);
+      for (const std::string& line : summary_of_groups(last.laws)) complain(line);
     }
-    too_many = too_many_refused(reports);
+    too_many = too_many_refused(last);
   }
   save();
   if (status_ != exit_fitted) return status_;
   if (exit_code_of_signal() != 0) return exit_code_of_signal();
-  if (!fitted) return exit_not_identifiable;
+  if (looked && !last.fitted()) return exit_not_identifiable;
   return too_many ? exit_refused : exit_fitted;
 }
 
-/// Rows that were refused beyond one in a hundred are told of, with their cause; true: beyond one in ten.
-bool FitRun::too_many_refused(const std::vector<Report>& reports) const {
-  std::uint64_t rows = 0;
-  std::uint64_t refused = 0;
-  const auto add = [&](const auto& counts) {
-    for (const auto& [reason, count] : counts) refused += reason == "no_earlier_row" ? 0 : count;
+void LastFits::add(const Report& report, bool keeps_laws) {
+  const auto count = [](const auto& counts) {
+    std::uint64_t sum = 0;
+    for (const auto& [reason, number] : counts) sum += reason == "no_earlier_row" ? 0 : number;
+    return sum;
   };
-  for (const Report& report : reports) {
-    rows += report.rows;
-    add(report.refused);
-  }
-  if (!reports.empty() && reports.front().stream) add(reports.front().stream->refused);
+  ++fits;
+  without_laws += report.components.empty() ? 1 : 0;
+  rows += report.rows;
+  refused += count(report.refused);
+  if (report.stream) refused_of_no_group = count(report.stream->refused);
+  if (!keeps_laws) return;
+  laws.push_back(laws_of(report));
+}
+
+/// Rows that were refused beyond one in a hundred are told of, with their cause; true: beyond one in ten.
+bool FitRun::too_many_refused(const LastFits& last) const {
+  std::uint64_t rows = last.rows;
+  std::uint64_t refused = last.refused + last.refused_of_no_group;
   refused -= std::min(refused, refused_before_);
   rows += refused;
   if (rows == refused || 100 * refused <= rows) return false;
@@ -127,8 +133,8 @@ bool FitRun::too_many_refused(const std::vector<Report>& reports) const {
   return 10 * refused > rows;
 }
 
-Verdict FitRun::write_page(std::vector<Report> reports) {
-  for (Report& report : reports) report.ingest_seconds = ingest_seconds_;
+Verdict FitRun::write_page(PageReports reports) {
+  for (Report& report : reports.list()) report.ingest_seconds = ingest_seconds_;
   PageInput input = session_->page(reports);
   input.version = MIXSTREAM_VERSION;
   const Outcome<std::string> page = to_html(input);
@@ -136,7 +142,7 @@ Verdict FitRun::write_page(std::vector<Report> reports) {
   return write_file(command_.report, std::as_bytes(std::span(page.value())));
 }
 
-void FitRun::write_last_page(const std::vector<Report>& reports) {
+void FitRun::write_last_page(const PageReports& reports) {
   if (command_.report.empty()) return;
   if (const Verdict verdict = write_page(reports); !verdict) fail(exit_data, verdict.refusal().text);
 }
@@ -146,7 +152,12 @@ void FitRun::renew_page() {
   if (command_.report.empty() || !page_is_old_ || Clock::now() - last_page_ < page_interval) return;
   page_is_old_ = false;
   last_page_ = Clock::now();
-  if (const Verdict verdict = write_page(session_->fits(false)); !verdict && !page_failed_) {
+  PageReports reports;
+  session_->each_fit(false, command_.threads, [&](Report report) {
+    reports.add(std::move(report));
+    return true;
+  });
+  if (const Verdict verdict = write_page(std::move(reports)); !verdict && !page_failed_) {
     page_failed_ = true;
     complain(verdict.refusal().text);
   }
@@ -160,15 +171,9 @@ void FitRun::tell_unfitted(const Report& report) const {
 
 void FitRun::save() {
   if (command_.save.empty()) return;
-  GroupFile groups{plan_.group, {}};
-  if (!plan_.group.empty()) {
-    session_->each_group([&](const std::string& group, const Estimator& estimator) {
-      groups.states.emplace(group, estimator.encode());
-    });
-  }
-  const Bytes bytes = plan_.group.empty() ? session_->estimator().encode() : groups.encode();
-  if (const Verdict verdict = write_file(command_.save, bytes); !verdict)
-    fail(exit_data, verdict.refusal().text);
+  const Verdict verdict = plan_.group.empty() ? write_file(command_.save, session_->estimator().encode())
+                                              : session_->save_groups(command_.save);
+  if (!verdict) fail(exit_data, verdict.refusal().text);
 }
 
 }  // namespace mixstream

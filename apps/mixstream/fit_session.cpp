@@ -6,7 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "mixstream/random.hpp"
+#include "make_in_turn.hpp"
+#include "mixstream/rows/source.hpp"
 
 namespace mixstream {
 namespace {
@@ -15,14 +16,6 @@ constexpr std::uint64_t first_look = 1024;  // rows, for the history
 constexpr std::size_t fits_kept = 500;      // of one model's history
 constexpr std::size_t fits_kept_of_group = 64;
 constexpr std::size_t most_groups_on_page = 40;
-
-/// Streams that begin differently have different sources, so that the samples of states made apart are
-/// independent when they are merged; the parts of one resumed stream share the source of its first row.
-std::uint64_t source_of(std::span<const double> first_row) {
-  std::uint64_t hash = 0;
-  for (const double value : first_row) hash = mixed_bits(hash + std::bit_cast<std::uint64_t>(value));
-  return hash;
-}
 
 std::string joined_names(const FeatureMap& map) {
   std::string text;
@@ -83,11 +76,19 @@ void FitSession::resume(Estimator estimator) {
   estimators_.insert_or_assign("", std::move(estimator));
 }
 
-void FitSession::resume_group(const std::string& group, Estimator estimator) {
-  position_ = std::max(position_, estimator.state().next_position());
-  rows_ += estimator.state().row_count();
-  estimators_.insert_or_assign(group, std::move(estimator));
-  most_groups_ = std::max(most_groups_, estimators_.size());
+void FitSession::resume_group(const std::string& group, GroupModel model) {
+  auto* small = std::get_if<FewRows>(&model);
+  if (small != nullptr && !keeps_small_groups_) model = poured(*small);
+  small = std::get_if<FewRows>(&model);
+  if (small != nullptr) {
+    rows_ += small->rows();
+    small_groups_.insert_or_assign(group, std::move(*small));
+  } else {
+    auto& estimator = std::get<Estimator>(model);
+    rows_ += estimator.state().row_count();
+    estimators_.insert_or_assign(group, std::move(estimator));
+  }
+  most_groups_ = std::max(most_groups_, estimators_.size() + small_groups_.size());
   most_estimators_ = std::max(most_estimators_, estimators_.size());
 }
 
@@ -128,27 +129,39 @@ Estimator* FitSession::estimator_for(std::string_view group) {
 }
 
 /// Null: there is no room for one more group, or for one more row of this one.
-SmallGroup* FitSession::small_group_for(std::string_view group, std::span<const double> values) {
+FewRows* FitSession::small_group_for(std::string_view group, std::span<const double> values) {
   const auto found = small_groups_.find(group);
   if (found != small_groups_.end()) return found->second.full() ? nullptr : &found->second;
   if (!keeps_small_groups_ || estimators_.size() + small_groups_.size() >= most_groups_) return nullptr;
-  return &small_groups_.emplace(group, SmallGroup(features_.size(), source_of(values))).first->second;
+  const int constant = settings_.state.layout.constant_feature;
+  return &small_groups_.emplace(group, FewRows(features_.size(), constant, source_of(values))).first->second;
 }
 
-Estimator FitSession::poured(const SmallGroup& small) const {
+Estimator FitSession::poured(const FewRows& small) const {
   Estimator estimator = make_estimator();
   small.pour_into(estimator);
   return estimator;
 }
 
-void FitSession::each_group(
-    const std::function<void(const std::string& group, const Estimator& estimator)>& visit) const {
-  auto large = estimators_.begin();
-  for (const auto& [group, small] : small_groups_) {
-    for (; large != estimators_.end() && large->first < group; ++large) visit(large->first, large->second);
-    visit(group, poured(small));
+std::vector<FitSession::GroupRef> FitSession::groups() const {
+  std::vector<GroupRef> groups;
+  for (const auto& [group, small] : small_groups_) groups.push_back({&group, &small});
+  for (const auto& [group, estimator] : estimators_) groups.push_back({&group, nullptr, &estimator});
+  std::ranges::sort(groups, [](const GroupRef& a, const GroupRef& b) { return *a.name < *b.name; });
+  return groups;
+}
+
+Verdict FitSession::save_groups(const std::string& path) const {
+  Estimator empty = make_estimator();
+  empty.state().begin_source(0, next_position());
+  Outcome<GroupWriter> writer = GroupWriter::create(path, plan_.group, empty);
+  if (!writer) return writer.refusal();
+  for (const GroupRef& group : groups()) {
+    const Verdict added = group.small != nullptr ? writer.value().add(*group.name, *group.small)
+                                                 : writer.value().add(*group.name, *group.large);
+    if (!added) return added.refusal();
   }
-  for (; large != estimators_.end(); ++large) visit(large->first, large->second);
+  return writer.value().finish();
 }
 
 bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
@@ -218,7 +231,7 @@ bool FitSession::absorb_grouped_rows(const Batch& batch, std::size_t from, std::
     Estimator* const estimator = estimator_for(group);
     if (estimator != nullptr && estimator->state().source() == 0)
       estimator->state().begin_source(source_of(batch.values(from)));
-    SmallGroup* const small = estimator == nullptr ? small_group_for(group, batch.values(from)) : nullptr;
+    FewRows* const small = estimator == nullptr ? small_group_for(group, batch.values(from)) : nullptr;
     if (small != nullptr) {
       ++rows_;
       if (!absorb_small(*small, batch, from, listener)) return false;
@@ -245,8 +258,7 @@ bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_
   return verdict == RowVerdict::accepted || listener.refused(verdict, batch.places[i]);
 }
 
-bool FitSession::absorb_small(SmallGroup& small, const Batch& batch, std::size_t i,
-                              SessionListener& listener) {
+bool FitSession::absorb_small(FewRows& small, const Batch& batch, std::size_t i, SessionListener& listener) {
   Row row;
   if (!make_row(small, batch, i, listener, row)) return goes_on_;
   const Layout& layout = settings_.state.layout;
@@ -274,7 +286,7 @@ bool FitSession::make_row(Counted& counted, const Batch& batch, std::size_t i, S
   row.features = columns_are_features_ ? values.first(columns) : features_;
   row.response = values[response_at_];
   if (!plan_.weight.empty()) row.weight = values[weight_at_];
-  if (!plan_.time.empty()) row.time = in_seconds(values[time_at_]);
+  if (!plan_.time.empty()) row.time = time_unit_.in_seconds(values[time_at_]);
   if (!plan_.sensor.empty()) row.sensor = sensor_number(batch.texts[i]);
   return true;
 }
@@ -308,17 +320,6 @@ LagMemory& FitSession::memory_of(std::string_view group) {
   return found != memories_.end() ? found->second : memories_.emplace(group, plan_.map).first->second;
 }
 
-/// Times since 1970 in milli-, micro- or nanoseconds are told by their size, that of the first row: no clock
-/// in seconds reaches so far.
-double FitSession::in_seconds(double time) noexcept {
-  constexpr double year_5138 = 1e11;
-  if (time_unit_ == 0.0) {
-    time_unit_ = 1.0;
-    for (double size = std::abs(time); size >= year_5138; size /= 1e3) time_unit_ *= 1e-3;
-  }
-  return time * time_unit_;
-}
-
 /// The polish needs some fits that nobody asked to see.
 bool FitSession::scheduled_fit(Estimator& estimator, std::string_view group, SessionListener& listener) {
   const bool shown = estimator.every_is_due();
@@ -343,15 +344,22 @@ void FitSession::remember(const Report& report) {
   histories_.try_emplace(report.group.value_or(""), kept).first->second.add(report);
 }
 
-std::vector<Report> FitSession::fits(bool final) {
-  std::vector<Report> reports;
-  each_group([&](const std::string& group, const Estimator& estimator) {
-    reports.push_back(estimator.fit());
-    reports.back().final = final;
-    describe(reports.back(), group);
-    remember(reports.back());
-  });
-  return reports;
+bool FitSession::each_fit(bool final, std::size_t threads, const std::function<bool(Report)>& visit) {
+  const std::vector<GroupRef> all = groups();
+  bool goes_on = true;
+  make_in_turn(
+      threads, all.size(),
+      [&](std::size_t i) {
+        Report report = all[i].small != nullptr ? poured(*all[i].small).fit() : all[i].large->fit();
+        report.final = final;
+        describe(report, *all[i].name);
+        return report;
+      },
+      [&](Report report) {
+        remember(report);
+        return goes_on = visit(std::move(report));
+      });
+  return goes_on;
 }
 
 Sample FitSession::sample_of(const std::string& group) const {
@@ -360,18 +368,22 @@ Sample FitSession::sample_of(const std::string& group) const {
                                       : poured(small->second).state().sample();
 }
 
-PageInput FitSession::page(const std::vector<Report>& reports) const {
-  std::vector<const Report*> order;
-  for (const Report& report : reports) order.push_back(&report);
-  std::ranges::stable_sort(order, [](const Report* a, const Report* b) { return a->rows > b->rows; });
+void PageReports::add(Report report) {
+  ++seen_;
+  const auto fewer =
+      std::ranges::find_if(reports_, [&](const Report& other) { return other.rows < report.rows; });
+  reports_.insert(fewer, std::move(report));
+  if (reports_.size() > most_groups_on_page) reports_.pop_back();
+}
+
+PageInput FitSession::page(const PageReports& reports) const {
   PageInput input;
-  input.models_left_out = order.size() - std::min(order.size(), most_groups_on_page);
-  order.resize(order.size() - input.models_left_out);
-  for (const Report* report : order) {
-    const std::string group = report->group.value_or("");
+  input.models_left_out = reports.seen() - reports.list().size();
+  for (const Report& report : reports.list()) {
+    const std::string group = report.group.value_or("");
     const auto history = histories_.find(group);
     input.models.push_back(
-        {*report, history == histories_.end() ? FitHistory() : history->second, sample_of(group), plan_.map});
+        {report, history == histories_.end() ? FitHistory() : history->second, sample_of(group), plan_.map});
   }
   return input;
 }

@@ -9,11 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "group_file.hpp"
 #include "input/input.hpp"
 #include "mixstream/estimator.hpp"
+#include "mixstream/few_rows.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/rows/feature_map.hpp"
-#include "small_group.hpp"
+#include "time_unit.hpp"
 
 namespace mixstream {
 
@@ -48,24 +50,38 @@ class SessionListener {
   virtual bool refused_group(std::string_view group, const RowPlace& place) = 0;  ///< one group too many
 };
 
+/// Of the fits of all groups those that the page shows: of the groups with most rows.
+class PageReports {
+ public:
+  void add(Report report);
+  const std::vector<Report>& list() const noexcept { return reports_; }  ///< most rows first
+  std::vector<Report>& list() noexcept { return reports_; }
+  std::size_t seen() const noexcept { return seen_; }
+
+ private:
+  std::vector<Report> reports_;
+  std::size_t seen_ = 0;
+};
+
 /// A row's position, on which the sample depends, is its number in the stream, refused rows counted: so the
 /// same rows have one sample in any format, with any line ends, compressed or not, in any cut into resumed
 /// parts, split of a file or list of files.
 class FitSession {
  public:
   /// Throws std::runtime_error when the settings are refused: Estimator::create was not asked first.
-  /// most_estimators: groups of more than SmallGroup::most_rows rows.
+  /// most_estimators: groups of more than FewRows::most_rows rows.
   FitSession(RowPlan plan, EstimatorSettings settings, std::size_t most_groups,
              std::size_t most_estimators = 1);
 
   /// Takes up an estimator for the one group of a session without groups.
   void resume(Estimator estimator);
 
-  /// Takes up a group's estimator, whatever the number of groups.
-  void resume_group(const std::string& group, Estimator estimator);
-  /// Every group's state, those of few rows made for the call, in the order of the names.
-  void each_group(
-      const std::function<void(const std::string& group, const Estimator& estimator)>& visit) const;
+  /// Takes up a group's model, whatever the number of groups.
+  void resume_group(const std::string& group, GroupModel model);
+  /// The stream goes on there.
+  void resume_at(std::uint64_t position) { position_ = position; }
+  /// Writes a file of all groups.
+  Verdict save_groups(const std::string& path) const;
 
   /// Rows that follow come from another input; and after them.
   void begin_input();
@@ -92,11 +108,12 @@ class FitSession {
   /// Absorbs the batch, up to the row at which the listener ends it. False: it did.
   bool absorb(const Batch& batch, SessionListener& listener);
 
-  /// Fits of every group, without a trace in the state.
-  std::vector<Report> fits(bool final);
+  /// A fit of every group, by so many threads, visited one after the other in the order of the names, without
+  /// a trace in the state: nobody holds those of ten thousand groups. False: the visitor ended it.
+  bool each_fit(bool final, std::size_t threads, const std::function<bool(Report)>& visit);
 
-  /// What the page shows of these fits: the groups with most rows.
-  PageInput page(const std::vector<Report>& reports) const;
+  /// What the page shows of these fits.
+  PageInput page(const PageReports& reports) const;
 
   const RowPlan& plan() const noexcept { return plan_; }
   std::uint64_t rows() const { return plan_.group.empty() ? estimator().state().row_count() : rows_; }
@@ -106,12 +123,20 @@ class FitSession {
   const Estimator& estimator() const { return estimators_.at(""); }
 
  private:
+  /// One of the two.
+  struct GroupRef {
+    const std::string* name;
+    const FewRows* small = nullptr;
+    const Estimator* large = nullptr;
+  };
+
+  std::vector<GroupRef> groups() const;  // by name
   Estimator make_estimator() const;
   Estimator* estimator_for(std::string_view group);
-  SmallGroup* small_group_for(std::string_view group, std::span<const double> values);
+  FewRows* small_group_for(std::string_view group, std::span<const double> values);
   Sample sample_of(const std::string& group) const;
-  Estimator poured(const SmallGroup& small) const;
-  bool absorb_small(SmallGroup& small, const Batch& batch, std::size_t i, SessionListener& listener);
+  Estimator poured(const FewRows& small) const;
+  bool absorb_small(FewRows& small, const Batch& batch, std::size_t i, SessionListener& listener);
   template <class Counted>
   bool make_row(Counted& counted, const Batch& batch, std::size_t i, SessionListener& listener, Row& row);
   bool absorb_rows(const Batch& batch, std::size_t from, std::size_t to, SessionListener& listener);
@@ -119,7 +144,6 @@ class FitSession {
   bool absorb_row(Estimator& estimator, const Batch& batch, std::size_t i, SessionListener& listener);
   template <class Counted>
   bool find_features(Counted& counted, const Batch& batch, std::size_t i, SessionListener& listener);
-  double in_seconds(double time) noexcept;
   std::optional<std::uint64_t> sensor_of(std::string_view name) const;
   LagMemory& memory_of(std::string_view group);
   bool scheduled_fit(Estimator& estimator, std::string_view group, SessionListener& listener);
@@ -134,7 +158,7 @@ class FitSession {
   std::uint64_t rows_of_input_ = 0;  // absorbed or refused so far
   std::size_t inputs_begun_ = 0;
   std::map<std::string, Estimator, std::less<>> estimators_;
-  std::map<std::string, SmallGroup, std::less<>> small_groups_;  // that have no estimator yet
+  std::map<std::string, FewRows, std::less<>> small_groups_;  // that have no estimator yet
   bool keeps_small_groups_ = false;
   std::size_t most_estimators_ = 1;
   std::map<std::string, std::uint64_t, std::less<>> refused_;  // of rows without a group's estimator
@@ -147,7 +171,7 @@ class FitSession {
   std::size_t time_at_;
   bool columns_are_features_;  // each as it is: nothing to evaluate
   bool goes_on_ = true;
-  double time_unit_ = 0.0;                                  // seconds; 0: not known yet
+  TimeUnit time_unit_;
   std::vector<double> inputs_;                              // of the map, where it has lags
   std::map<std::string, LagMemory, std::less<>> memories_;  // by group
   std::uint64_t rows_ = 0;                                  // of all groups

@@ -1,25 +1,77 @@
-// The states of many groups in one file: an index of names, then one state behind the other.
+// The models of many groups in one file, one behind the other: only one of them is in memory at a time.
 #pragma once
 
-#include <map>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <variant>
+#include <vector>
 
+#include "mixstream/few_rows.hpp"
 #include "mixstream/moments/bytes.hpp"
+#include "mixstream/moments/state_file.hpp"
 #include "mixstream/outcome.hpp"
 
 namespace mixstream {
 
-struct GroupFile {
-  std::string column;                   ///< whose values are the groups
-  std::map<std::string, Bytes> states;  ///< by group, each as Estimator::encode wrote it
+/// A group's model: its rows while they are few, else its estimator.
+using GroupModel = std::variant<FewRows, Estimator>;
 
-  Bytes encode() const;
-  /// Refuses bytes that encode() did not make; the states are judged when they are decoded.
-  static Outcome<GroupFile> decode(std::span<const std::byte> bytes);
+/// What the index of a file says of a group.
+struct GroupEntry {
+  std::string group;
+  bool as_rows = false;
+  std::uint64_t rows = 0;
+  std::uint64_t begin = 0;  ///< of its bytes in the file
+  std::uint64_t size = 0;
+  std::uint64_t checksum = 0;
 };
 
-/// Whether a file's bytes are those of groups; else they are one state. No throw.
-bool holds_groups(std::span<const std::byte> bytes) noexcept;
+class GroupWriter {
+ public:
+  /// `column`: whose values are the groups. `empty`: an estimator without rows; groups kept as rows are
+  /// poured into such a one, and the stream goes on at its next position.
+  static Outcome<GroupWriter> create(const std::string& path, const std::string& column,
+                                     const Estimator& empty);
+
+  /// Groups come in the order of their names.
+  Verdict add(const std::string& group, const FewRows& rows);
+  Verdict add(const std::string& group, const Estimator& estimator);
+  /// The file takes its name.
+  Verdict finish();
+
+ private:
+  explicit GroupWriter(FileWriter file) : file_(std::move(file)) {}
+  Verdict write(std::span<const std::byte> bytes);
+  Verdict add(GroupEntry entry, const Bytes& bytes);
+
+  FileWriter file_;
+  std::uint64_t at_ = 0;
+  std::vector<GroupEntry> entries_;
+};
+
+class GroupReader {
+ public:
+  /// Reads what stands before and behind the models.
+  static Outcome<GroupReader> open(const std::string& path);
+
+  const std::string& column() const noexcept { return column_; }
+  const std::vector<GroupEntry>& entries() const noexcept { return entries_; }
+  /// An estimator without rows, as Estimator::encode wrote it.
+  const Bytes& empty() const noexcept { return empty_; }
+  /// As it was written. An estimator is decoded with these settings.
+  Outcome<GroupModel> read(const GroupEntry& entry, const EstimatorSettings& settings);
+
+ private:
+  explicit GroupReader(FileReader file) : file_(std::move(file)) {}
+
+  FileReader file_;
+  std::string column_;
+  Bytes empty_;
+  std::vector<GroupEntry> entries_;
+};
+
+/// Whether a file begins as one of groups does; else it holds one state, or cannot be read. No throw.
+bool holds_groups(const std::string& path);
 
 }  // namespace mixstream

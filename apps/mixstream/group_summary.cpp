@@ -21,18 +21,54 @@ double chi_square_limit(double dof) {
 }
 
 bool comparable(const Report& report) {
-  return report.status == FitStatus::ok && !report.components.empty() &&
+  return is_usable(report.status) && !report.components.empty() &&
          !report.components.front().coefficient_errors.empty();
 }
 
-bool share_laws(const Report& one, const Report& other) {
-  if (one.components.size() != other.components.size()) return false;
-  const std::vector<std::size_t> order = matching_order(one.mixture(), other.mixture());
+/// A fit beside others. The sums over its laws do not depend on their order.
+struct Fit {
+  explicit Fit(const Report& fitted)
+      : report(&fitted),
+        mixture(fitted.mixture()),
+        sums(fitted.components.front().coefficients.size()),
+        variances(sums.size()) {
+    for (const ComponentReport& law : fitted.components) {
+      for (std::size_t f = 0; f < sums.size(); ++f) {
+        sums[f] += law.coefficients[f];
+        variances[f] += law.coefficient_errors[f] * law.coefficient_errors[f];
+        known = known && law.coefficient_errors[f] > 0.0 && std::isfinite(law.coefficient_errors[f]);
+      }
+    }
+  }
+
+  const Report* report;
+  Mixture mixture;
+  std::vector<double> sums;       // of coefficients, by feature
+  std::vector<double> variances;  // of the sums
+  bool known = true;              // all errors are
+};
+
+/// No order of the laws brings the two closer, by the inequality of Cauchy and Schwarz; and it costs little.
+double least_distance(const Fit& one, const Fit& other) {
+  double distance = 0.0;
+  for (std::size_t f = 0; f < one.sums.size(); ++f) {
+    const double difference = one.sums[f] - other.sums[f];
+    distance += difference * difference / (one.variances[f] + other.variances[f]);
+  }
+  return distance;
+}
+
+bool share_laws(const Fit& one, const Fit& other) {
+  const auto& laws = one.report->components;
+  if (laws.size() != other.report->components.size() || one.sums.size() != other.sums.size()) return false;
+  const double most = chi_square_limit(static_cast<double>(laws.size() * one.sums.size()));
+  if (one.known && other.known && least_distance(one, other) > most) return false;
+  const std::vector<std::size_t> order = matching_order(one.mixture, other.mixture);
   double distance = 0.0;
   double dof = 0.0;
-  for (std::size_t h = 0; h < one.components.size(); ++h) {
-    const ComponentReport& a = one.components[h];
-    const ComponentReport& b = other.components[order[h]];
+  for (std::size_t h = 0; h < laws.size(); ++h) {
+    const ComponentReport& a = laws[h];
+    const ComponentReport& b = other.report->components[order[h]];
     for (std::size_t f = 0; f < a.coefficients.size(); ++f) {
       const double error = std::hypot(a.coefficient_errors[f], b.coefficient_errors[f]);
       if (!(error > 0.0) || !std::isfinite(error)) continue;
@@ -43,10 +79,10 @@ bool share_laws(const Report& one, const Report& other) {
   return dof > 0.0 && distance <= chi_square_limit(dof);
 }
 
-std::string named(const std::vector<const Report*>& groups) {
+std::string named(const std::vector<const Fit*>& groups) {
   std::string text;
   for (std::size_t i = 0; i < std::min(groups.size(), most_named); ++i)
-    text += (i == 0 ? "" : ", ") + groups[i]->group.value_or("");
+    text += (i == 0 ? "" : ", ") + groups[i]->report->group.value_or("");
   if (groups.size() > most_named) text += fmt::format(" and {} more", groups.size() - most_named);
   return text;
 }
@@ -54,23 +90,23 @@ std::string named(const std::vector<const Report*>& groups) {
 }  // namespace
 
 std::vector<std::string> summary_of_groups(const std::vector<Report>& reports) {
-  std::vector<const Report*> order;
-  for (const Report& report : reports) {
-    if (comparable(report)) order.push_back(&report);
-  }
   std::vector<std::string> lines;
   if (reports.size() < 2) return lines;
-  std::ranges::stable_sort(order, [](const Report* a, const Report* b) { return a->rows > b->rows; });
-  std::vector<std::vector<const Report*>> kinds;  // each like its first
-  for (const Report* report : order) {
-    const auto like =
-        std::ranges::find_if(kinds, [&](const auto& kind) { return share_laws(*kind.front(), *report); });
-    if (like == kinds.end())
-      kinds.push_back({report});
-    else
-      like->push_back(report);
+  std::vector<Fit> order;
+  for (const Report& report : reports) {
+    if (comparable(report)) order.emplace_back(report);
   }
-  std::vector<const Report*> alone;
+  std::ranges::stable_sort(order, [](const Fit& a, const Fit& b) { return a.report->rows > b.report->rows; });
+  std::vector<std::vector<const Fit*>> kinds;  // each like its first
+  for (const Fit& fit : order) {
+    const auto like =
+        std::ranges::find_if(kinds, [&](const auto& kind) { return share_laws(*kind.front(), fit); });
+    if (like == kinds.end())
+      kinds.push_back({&fit});
+    else
+      like->push_back(&fit);
+  }
+  std::vector<const Fit*> alone;
   for (const auto& kind : kinds) {
     if (kind.size() == 1)
       alone.push_back(kind.front());
@@ -85,6 +121,15 @@ std::vector<std::string> summary_of_groups(const std::vector<Report>& reports) {
     lines.push_back(fmt::format("{} of {} not ok, and not compared", grouped(reports.size() - order.size()),
                                 counted(reports.size(), "group")));
   return lines;
+}
+
+Report laws_of(const Report& report) {
+  Report kept;
+  kept.group = report.group;
+  kept.rows = report.rows;
+  kept.status = report.status;
+  kept.components = report.components;
+  return kept;
 }
 
 }  // namespace mixstream

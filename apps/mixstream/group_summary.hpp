@@ -13,4 +13,7 @@ namespace mixstream {
 /// as normal. Groups that are not ok are counted, not compared. Empty for fewer than two.
 std::vector<std::string> summary_of_groups(const std::vector<Report>& reports);
 
+/// Of a report what summary_of_groups reads, so that nobody holds those of ten thousand groups.
+Report laws_of(const Report& report);
+
 }  // namespace mixstream

@@ -7,6 +7,7 @@
 
 #include "column_choice.hpp"
 #include "exit_codes.hpp"
+#include "input/time.hpp"
 #include "mixstream/report/counted.hpp"
 #include "output.hpp"
 #include "signals.hpp"
@@ -45,7 +46,6 @@ std::string seconds_in_words(double seconds) {
 }
 
 std::string time_in_words(double seconds) {
-  if (std::abs(seconds) > 1e11) return fmt::format("{:.0f}", seconds);
   const auto whole = static_cast<std::time_t>(seconds);
   std::tm parts{};
   ::gmtime_r(&whole, &parts);
@@ -108,9 +108,7 @@ class Looker {
     for (const std::string& text : texts) {
       if (text.empty()) continue;
       any = true;
-      if (text.size() > 16 || parse_number(text, settings_.numbers).kind != NumberKind::text ||
-          style_of(text) != NumberStyle::none)
-        return false;
+      if (!may_be_unit(text, settings_.numbers)) return false;
     }
     return any && texts.size() > 1;
   }
@@ -136,21 +134,37 @@ std::string number_options(const std::vector<ColumnSurvey>& columns) {
     if (style == blank_thousands || style == blank_thousands_comma) options += " --thousands ' '";
     if (style == apostrophe_thousands) options += " --thousands \"'\"";
     if (options.size() > words.size()) words = options;
-    if (const std::string word = column.word_among_numbers();
-        !word.empty() && missing.find(word) == std::string::npos)
-      missing += (missing.empty() ? "" : ",") + word;
+    for (const std::string& word : column.words_among_numbers()) {
+      if (missing.find(word) == std::string::npos) missing += (missing.empty() ? "" : ",") + word;
+    }
   }
+  const auto groups = [](const ColumnSurvey& column) {
+    return column.kind() == ColumnKind::number && column.has_point_groups();
+  };
+  if (words == " --decimal ," && std::ranges::any_of(columns, groups)) words += " --thousands .";
   return words + (missing.empty() ? "" : " --na-values " + as_word(missing));
 }
 
+/// What sed makes the numbers of these columns of; empty: nothing to do.
+std::string sed_for(const std::vector<ColumnSurvey>& columns) {
+  std::string scripts;
+  for (const ColumnSurvey& column : columns) {
+    const std::string script = sed_script_for(style_of(column.example()), column.example());
+    if (column.kind() != ColumnKind::number || scripts.find(script) != std::string::npos) continue;
+    scripts += (scripts.empty() ? "" : "; ") + script;
+  }
+  return scripts;
+}
+
 std::string range_of(const ColumnSurvey& column) {
+  const double unit = clock_unit(column.greatest());
   switch (column.kind()) {
     case ColumnKind::time:
       if (column.values().empty() || column.greatest() < 1e8)
         return fmt::format("{:g} to {:g}", column.least(), column.greatest());
-      return time_in_words(column.least()) + " to " + time_in_words(column.greatest());
+      return time_in_words(unit * column.least()) + " to " + time_in_words(unit * column.greatest());
     case ColumnKind::number:
-      if (column.numbers() == 0) return fmt::format("such as {}", *column.values().begin());
+      if (!column.example().empty()) return fmt::format("such as {}", column.example());
       return fmt::format("{:g} to {:g}", column.least(), column.greatest());
     case ColumnKind::empty:
       return "";
@@ -178,15 +192,20 @@ std::string remarks_on(const ColumnSurvey& column) {
   if (column.kind() == ColumnKind::number && column.longest_run() >= stuck_rows)
     remarks.push_back(fmt::format("the same {} times from row {} on", grouped(column.longest_run()),
                                   grouped(column.longest_run_row())));
-  if (const std::string word = column.word_among_numbers(); !word.empty())
-    remarks.push_back(fmt::format("\"{}\" {} times among numbers", word, grouped(column.texts())));
+  if (column.kind() == ColumnKind::number && !column.words_among_numbers().empty()) {
+    std::string words;
+    for (const std::string& word : column.words_among_numbers())
+      words += (words.empty() ? "\"" : ", \"") + word + "\"";
+    remarks.push_back(fmt::format("{} {} times among numbers", words, grouped(column.words())));
+  }
   if (column.kind() == ColumnKind::time && column.steps().steps() > 0) {
     const double step = column.steps().median();
+    const double unit = clock_unit(column.greatest());
     const std::uint64_t gaps = column.steps().longer_than(gap_steps * step);
-    remarks.push_back("about every " + seconds_in_words(step));
+    remarks.push_back("about every " + seconds_in_words(unit * step));
     if (gaps > 0)
       remarks.push_back(fmt::format("{}, the longest {}", counted(gaps, "gap"),
-                                    seconds_in_words(column.steps().longest())));
+                                    seconds_in_words(unit * column.steps().longest())));
     if (column.steps().backward() > 0)
       remarks.push_back(fmt::format("backward {}", counted(column.steps().backward(), "time")));
   }
@@ -212,8 +231,11 @@ std::string call_for(const Sight& sight, const std::string& path, const std::str
   std::string features = "1";
   for (std::size_t i = 0; i < std::min<std::size_t>(taken.size(), 15); ++i)
     features += "," + spelled_column(taken[i]);
-  return fmt::format("mixstream fit -k 2 -y {} -x {}{}{}{}", as_word(response), as_word(features), reading,
-                     number_options(sight.columns), path == "-" ? "" : " " + as_word(path));
+  const std::string sed = sed_for(sight.columns);
+  const std::string file = path == "-" ? "" : " " + as_word(path);
+  return fmt::format("{}mixstream fit -k 2 -y {} -x {}{}{}{}",
+                     sed.empty() ? "" : fmt::format("sed '{}'{} | ", sed, file), as_word(response),
+                     as_word(features), reading, number_options(sight.columns), sed.empty() ? file : "");
 }
 
 /// Other words that the columns suggest.
@@ -246,9 +268,10 @@ std::string text_of(const Sight& sight, const std::string& path, const std::stri
     width = std::max(width, std::min<std::size_t>(sight.columns[i].name().size(), 40));
   for (std::size_t i = 0; i < shown; ++i) {
     const ColumnSurvey& column = sight.columns[i];
+    const std::string range = range_of(column);
     const std::string remarks = remarks_on(column);
-    out += fmt::format("  {:<{}}  {:<10}  {}{}\n", column.name().substr(0, 40), width, name_of(column.kind()),
-                       range_of(column), remarks.empty() ? "" : "; " + remarks);
+    out += fmt::format("  {:<{}}  {:<10}  {}{}{}\n", column.name().substr(0, 40), width,
+                       name_of(column.kind()), range, range.empty() || remarks.empty() ? "" : "; ", remarks);
   }
   if (sight.columns.size() > shown)
     out += fmt::format("  and {} more columns (--json shows all)\n", sight.columns.size() - shown);
@@ -313,7 +336,10 @@ int LookCommand::run() const {
     if (!sight) return fail_with(exit_data, (path == "-" ? "stdin" : path) + ": " + sight.refusal().text);
     const std::string reading = input.as_words();
     const std::string text =
-        json ? json_of(sight.value(), path, reading).dump() + "\n" : text_of(sight.value(), path, reading);
+        json ? json_of(sight.value(), path, reading)
+                       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                   "\n"
+             : text_of(sight.value(), path, reading);
     if (!out.write(text)) return out.closed() ? exit_fitted : exit_data;
   }
   return exit_fitted;

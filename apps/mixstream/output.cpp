@@ -1,6 +1,7 @@
 #include "output.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -109,6 +110,11 @@ std::size_t terminal_width(int descriptor) noexcept {
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   const char* columns = std::getenv("COLUMNS");
   return columns == nullptr ? 0 : static_cast<std::size_t>(std::strtoul(columns, nullptr, 10));
+}
+
+bool nothing_to_read(int descriptor) noexcept {
+  ::pollfd waiting{descriptor, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) == 0;
 }
 
 bool stdout_is_terminal() noexcept {

@@ -59,6 +59,8 @@ int fail_with(int code, const std::string& text);
 /// A CSV field that reads back as this text.
 std::string csv_field(const std::string& text, char delimiter);
 
+/// Whether a read would wait now. No throw, no allocation.
+bool nothing_to_read(int descriptor) noexcept;
 bool stdout_is_terminal() noexcept;
 std::size_t terminal_width(int descriptor) noexcept;  ///< characters; 0: not known
 bool stderr_is_terminal() noexcept;

@@ -3,22 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <deque>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "exit_codes.hpp"
 #include "fit_session.hpp"
-#include "mixstream/likelihood/prediction.hpp"
-#include "mixstream/modes/tracker.hpp"
 #include "mixstream/report/counted.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "model_file.hpp"
 #include "output.hpp"
 #include "prediction_writer.hpp"
+#include "row_predictor.hpp"
 #include "signals.hpp"
+#include "time_unit.hpp"
 #include "words.hpp"
 
 namespace mixstream {
@@ -33,113 +32,6 @@ Outcome<FeatureMap> map_of(const FittedLaws& laws) {
   }
   return FeatureMap::parse(text);
 }
-
-/// Digits behind the point of a number that is known to about a hundredth of the noise.
-int decimals_for(double deviation) {
-  if (!(deviation > 0.0)) return -1;
-  return std::clamp(2 - static_cast<int>(std::floor(std::log10(deviation))), 0, 15);
-}
-
-/// What the laws say of a row.
-class Predictor {
- public:
-  Predictor(const Models& models, FeatureMap map, double level)
-      : models_(models),
-        map_(std::move(map)),
-        level_(level),
-        inputs_(map_.input_count()),
-        features_(map_.feature_count()) {
-    for (const auto& [group, laws] : models_)
-      most_components_ = std::max(most_components_, laws.mixture.component_count());
-  }
-
-  const FeatureMap& map() const noexcept { return map_; }
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> names{"component"};
-    for (std::size_t h = 0; h < most_components_; ++h) names.push_back(fmt::format("p{}", h + 1));
-    names.insert(names.end(), {"expected", "low", "high"});
-    return names;
-  }
-
-  /// The values of names(), or none and why.
-  std::span<const PredictedValue> predict(std::string_view group, std::span<const double> values,
-                                          std::optional<double> response, std::string& why) {
-    std::copy_n(values.begin(), map_.columns().size(), inputs_.begin());
-    const bool reaches = map_.lags().empty() || memory_of(group).fill(inputs_);
-    const auto found = models_.find(group);
-    why.clear();
-    if (found == models_.end()) why = fmt::format("there is no model for group \"{}\"", group);
-    const int fault = why.empty() ? map_.evaluate(inputs_, features_) : -1;
-    if (fault >= 0 || (why.empty() && !reaches)) why = map_.fault_words(std::max(fault, 0), inputs_);
-    if (!why.empty()) return {};
-    const Mixture& mixture = found->second.mixture;
-    probabilities_.resize(mixture.component_count());
-    RowPrediction row = predict_row(mixture, features_, response, level_, probabilities_);
-    if (found->second.model) follow_modes(group, found->second, response, row);
-    predicted_.assign({{static_cast<double>(row.component + 1), 0}});
-    for (const double p : probabilities_) predicted_.push_back({std::round(1e4 * p) / 1e4, -1});
-    predicted_.resize(1 + most_components_, {std::numeric_limits<double>::quiet_NaN(), 0});
-    const int decimals = decimals_for(std::sqrt(mixture.noise_variances[row.component]));
-    for (const double value : {row.expected, row.interval.low, row.interval.high})
-      predicted_.push_back({value, decimals});
-    return predicted_;
-  }
-
-  void gap(std::string_view group) {
-    if (!map_.lags().empty()) memory_of(group).gap();
-    if (const auto chain = chains_.find(group); chain != chains_.end()) ++chain->second.missing;
-  }
-  void begin_input() {
-    memories_.clear();
-    chains_.clear();
-  }
-
- private:
-  /// Rows of a file, or of a group, in their order: probabilities given the rows so far.
-  struct Chain {
-    ModeTracker tracker;
-    unsigned missing = 0;  ///< rows that could not be used since the last one
-  };
-
-  /// Rows in order: what the rows so far say of the law takes the place of what this row says alone.
-  void follow_modes(std::string_view group, const FittedLaws& laws, std::optional<double> response,
-                    RowPrediction& row) {
-    auto chain = chains_.find(group);
-    if (chain == chains_.end())
-      chain = chains_.emplace(std::string(group), Chain{{laws.shape, *laws.model}}).first;
-    Chain& state = chain->second;
-    if (response) {
-      const auto modes = state.tracker.follow({features_, *response}, 1 + std::exchange(state.missing, 0));
-      std::ranges::copy(modes, probabilities_.begin());
-    } else {
-      state.tracker.ahead(1, probabilities_);
-    }
-    row.component =
-        static_cast<std::size_t>(std::ranges::max_element(probabilities_) - probabilities_.begin());
-    row.expected = 0.0;
-    for (std::size_t h = 0; h < probabilities_.size(); ++h) {
-      for (std::size_t j = 0; j < features_.size(); ++j)
-        row.expected += probabilities_[h] * laws.mixture.law(h)[j] * features_[j];
-    }
-  }
-
-  LagMemory& memory_of(std::string_view group) {
-    const auto found = memories_.find(group);
-    return found != memories_.end() ? found->second : memories_.emplace(group, map_).first->second;
-  }
-
-  const Models& models_;
-  FeatureMap map_;
-  double level_;
-  std::size_t most_components_ = 0;
-  std::vector<double> inputs_;
-  std::vector<double> features_;
-  std::vector<double> probabilities_;
-  std::vector<PredictedValue> predicted_;
-  std::map<std::string, LagMemory, std::less<>> memories_;
-  std::map<std::string, Chain, std::less<>> chains_;
-};
 
 class PredictRun {
  public:
@@ -156,7 +48,13 @@ class PredictRun {
       return fail_with(exit_usage, command_.model + " holds one model for all rows: leave out --group");
     Outcome<FeatureMap> map = map_of(models_.begin()->second);
     if (!map) return fail_with(exit_data, command_.model + ": " + map.refusal().text);
-    predictor_.emplace(models_, std::move(map).value(), command_.level);
+    Outcome<double> gap = command_.gap_seconds();
+    if (!gap) return fail_with(exit_usage, gap.refusal().text);
+    predictor_.emplace(models_, std::move(map).value(),
+                       RowPredictor::Settings{command_.level, gap.value(), command_.smooth, command_.ahead});
+    if ((command_.smooth || command_.ahead > 0) && !predictor_->follows_modes())
+      complain(command_.model +
+               ": its rows are independent of each other: --smooth and --ahead say nothing new of them");
     Outcome<InputSettings> settings = command_.input.settings();
     if (!settings) return fail_with(exit_usage, settings.refusal().text);
     input_ = std::move(settings).value();
@@ -173,7 +71,8 @@ class PredictRun {
  private:
   void warn_of_doubts() const {
     std::size_t doubtful = 0;
-    for (const auto& [group, laws] : models_) doubtful += !laws.status.empty() && laws.status != "ok" ? 1 : 0;
+    for (const auto& [group, laws] : models_)
+      doubtful += !laws.status.empty() && laws.status != "ok" && laws.status != "approximate" ? 1 : 0;
     if (doubtful == 0) return;
     if (models_.size() == 1)
       complain(fmt::format("{}: the fit is {}, not ok: its predictions are as doubtful as its laws",
@@ -217,11 +116,16 @@ class PredictRun {
           fmt::format("{}: there is no column \"{}\": predicted from x alone, where the component is the "
                       "likeliest beforehand (say -y COLUMN, or --no-response)",
                       shown, response));
-    plan_ = {predictor_->map(), has_response ? response : "", "", "", command_.group};
+    if (command_.smooth && !has_response)
+      return fail_with(exit_usage, shown + ": --smooth learns from y: say -y COLUMN");
+    plan_ = {predictor_->map(), has_response ? response : "", "", command_.time, command_.group,
+             command_.sensor};
     response_at_ = has_response ? std::optional(plan_.place_of(response)) : std::nullopt;
+    time_at_ = command_.time.empty() ? std::nullopt : std::optional(plan_.place_of(command_.time));
+    time_unit_ = {};
     Selection selection = plan_.selection();
     selection.keep_lines = true;
-    writer_.emplace(opened.value(), predictor_->names());
+    writer_.emplace(opened.value(), predictor_->names(), input_.numbers.decimal);
     predictor_->begin_input();
     Outcome<std::unique_ptr<RowReader>> reader = std::move(opened.value()).select(selection);
     if (!reader) return fail_with(exit_usage, shown + ": " + reader.refusal().text);
@@ -236,6 +140,7 @@ class PredictRun {
       clear_wake();
       const Batch& batch = outcome.value();
       predict(batch, shown);
+      if (batch.end) write_held();
       if (!out_.empty() && !output_.write(out_)) return output_.closed() ? exit_fitted : exit_data;
       out_.clear();
       if (batch.end) break;
@@ -249,7 +154,10 @@ class PredictRun {
     for (const RefusedRow& refused : batch.refused) {
       for (; row < std::min(refused.rows_before, batch.rows); ++row) predict_row_of(batch, row, shown);
       ++rows_;
-      predictor_->gap(refused.text);
+      if (command_.sensor.empty())
+        predictor_->gap(refused.text, {});
+      else
+        predictor_->gap({}, refused.text);
       std::string line(refused.line);
       const bool short_row = refused.fault == RowFault::ragged && refused.fields < refused.expected;
       if (short_row && !line.empty()) line.append(refused.expected - refused.fields, writer_->delimiter());
@@ -260,32 +168,55 @@ class PredictRun {
 
   void predict_row_of(const Batch& batch, std::size_t i, const std::string& shown) {
     ++rows_;
-    const std::string_view group = command_.group.empty() ? std::string_view() : batch.texts[i];
     const std::span<const double> values = batch.values(i);
-    const auto response = response_at_ ? std::optional(values[*response_at_]) : std::nullopt;
-    const std::span<const PredictedValue> predicted = predictor_->predict(group, values, response, why_);
-    if (why_.empty())
-      writer_->append(out_, batch.lines[i], predicted);
-    else
+    PredictedRow row{{}, {}, 0.0, values, {}};
+    if (!command_.group.empty()) row.group = batch.texts[i];
+    if (!command_.sensor.empty()) row.sensor = batch.texts[i];
+    if (time_at_) row.time = time_unit_.in_seconds(values[*time_at_]);
+    if (response_at_) row.response = values[*response_at_];
+    const std::span<const PredictedValue> predicted = predictor_->predict(row, why_);
+    if (!why_.empty())
       leave_blank(batch.lines[i],
                   why_.starts_with("there is no model") ? "without_model" : "undefined_feature",
                   fmt::format("{}: line {}: {}", shown, batch.places[i].line, why_));
+    else if (command_.smooth)
+      held_.push_back({std::string(batch.lines[i]), true});
+    else
+      writer_->append(out_, batch.lines[i], predicted);
   }
 
   void leave_blank(std::string_view line, const std::string& reason, const std::string& why) {
     ++reasons_[reason];
-    if (!line.empty()) writer_->append(out_, line, {});
+    if (!line.empty() && command_.smooth)
+      held_.push_back({std::string(line), false});
+    else if (!line.empty())
+      writer_->append(out_, line, {});
     if (left_out_++ < complaints_shown) complain(why + (line.empty() ? ": row left out" : ": no prediction"));
   }
+
+  /// The rows of an input that waited for its end.
+  void write_held() {
+    for (; !held_.empty(); held_.pop_front())
+      writer_->append(out_, held_.front().line,
+                      held_.front().predicted ? predictor_->smoothed() : std::span<const PredictedValue>{});
+  }
+
+  struct Held {
+    std::string line;
+    bool predicted;
+  };
 
   const PredictCommand& command_;
   FitOutput output_{OutputFormat::json, false};
   Models models_;
-  std::optional<Predictor> predictor_;
+  std::optional<RowPredictor> predictor_;
   std::optional<PredictionWriter> writer_;
   InputSettings input_;
   RowPlan plan_;
   std::optional<std::size_t> response_at_;
+  std::optional<std::size_t> time_at_;
+  TimeUnit time_unit_;
+  std::deque<Held> held_;  // until the end of the input: --smooth
   bool header_written_ = false;
   std::uint64_t rows_ = 0;
   std::uint64_t left_out_ = 0;
@@ -306,6 +237,20 @@ void PredictCommand::add_to(CLI::App& command) {
   command.add_flag("--no-response", no_response, "Predict from x alone, also where the response is there");
   command.add_option("--group", group, "Column that chooses among the models of mixstream fit --group")
       ->type_name("COLUMN");
+  command
+      .add_option("--sensor", sensor,
+                  "Column that names the sensor of a row: modes and noise persist within a sensor")
+      ->type_name("COLUMN");
+  command.add_option("--time", time, "Column with the row's time, for --gap")->type_name("COLUMN");
+  command.add_option("--gap", gap, "A silence longer than this, such as 10s, begins a sensor's modes anew");
+  command.add_flag(
+      "--smooth", smooth,
+      "Probabilities given all rows of a file, those that follow too; the file is held in memory");
+  command
+      .add_option(
+          "--ahead", ahead,
+          "Probabilities of the laws so many rows later, and the rows that the mode is expected to last")
+      ->check(CLI::Range(1U, RowPredictor::most_ahead));
   command.add_option("--level", level, "Of the predictive interval; default: 0.95")
       ->check(CLI::Range(0.0, 1.0));
   input.add_to(command);
@@ -330,9 +275,26 @@ void PredictCommand::add_to(CLI::App& command) {
       "blank.");
 }
 
+Verdict PredictCommand::check_words() const {
+  const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
+  if (no_response && !response.empty()) return refuse("--no-response and -y contradict each other");
+  if (no_response && smooth) return refuse("--smooth learns from y: leave out --no-response");
+  if (ahead > 0 && smooth) return refuse("--smooth looks back and --ahead forward: one of the two");
+  if (!group.empty() && !sensor.empty())
+    return refuse("--group and --sensor do not go together: each group is a stream of its own");
+  if (gap.empty() != time.empty()) return refuse("--gap and --time go together: the rows' own clock");
+  return std::monostate{};
+}
+
+Outcome<double> PredictCommand::gap_seconds() const {
+  if (gap.empty()) return 0.0;
+  const Outcome<Length> length = parse_length(gap, "--gap");
+  if (!length) return length.refusal();
+  return length.value().value;
+}
+
 int PredictCommand::run() const {
-  if (no_response && !response.empty())
-    return fail_with(exit_usage, "--no-response and -y contradict each other");
+  if (const Verdict verdict = check_words(); !verdict) return fail_with(exit_usage, verdict.refusal().text);
   return PredictRun(*this).run();
 }
 

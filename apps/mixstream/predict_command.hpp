@@ -15,10 +15,17 @@ struct PredictCommand {
   std::string response;
   bool no_response = false;
   std::string group;
+  std::string sensor;
+  std::string time;
+  std::string gap;
+  bool smooth = false;
+  unsigned ahead = 0;
   double level = 0.95;
   std::vector<std::string> files;
 
   void add_to(CLI::App& command);
+  Verdict check_words() const;
+  Outcome<double> gap_seconds() const;  ///< 0: none
   int run() const;
 };
 

@@ -11,12 +11,14 @@
 namespace mixstream {
 namespace {
 
-void append_number(std::string& out, const PredictedValue& value) {
+void append_number(std::string& out, const PredictedValue& value, char decimal = '.') {
+  const std::size_t begin = out.size();
   const auto place = std::back_inserter(out);
   if (value.decimals >= 0 && std::abs(value.value) < 1e15)
     fmt::format_to(place, "{:.{}f}", value.value, value.decimals);
   else
     fmt::format_to(place, "{:.10g}", value.value);
+  if (decimal != '.') std::replace(out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(), '.', decimal);
 }
 
 template <class Number>
@@ -28,9 +30,10 @@ void append_bytes(std::string& out, Number number) {
 
 }  // namespace
 
-PredictionWriter::PredictionWriter(const Input& input, std::vector<std::string> names)
+PredictionWriter::PredictionWriter(const Input& input, std::vector<std::string> names, char decimal)
     : format_(input.format()),
       delimiter_(input.format() == Format::csv ? input.delimiter() : ','),
+      decimal_(delimiter_ == decimal ? '.' : decimal),
       line_end_(input.carriage_returns() ? "\r\n" : "\n"),
       header_(input.header()),
       names_(std::move(names)) {
@@ -71,7 +74,7 @@ void PredictionWriter::append_csv(std::string& out, std::span<const PredictedVal
   for (std::size_t i = 0; i < names_.size(); ++i) {
     out += delimiter_;
     if (i < values.size() && std::isfinite(values[i].value))
-      append_number(out, values[i]);
+      append_number(out, values[i], decimal_);
     else if (delimiter_ == ' ')
       out += "NA";
   }

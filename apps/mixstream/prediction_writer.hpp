@@ -20,7 +20,8 @@ struct PredictedValue {
 class PredictionWriter {
  public:
   /// names: of the predicted values, in order. They get a prefix where the input has one of them.
-  PredictionWriter(const Input& input, std::vector<std::string> names);
+  /// decimal: the sign that the input's numbers have; CSV gets it, unless it is the delimiter.
+  PredictionWriter(const Input& input, std::vector<std::string> names, char decimal);
 
   const std::vector<std::string>& names() const noexcept { return names_; }
   char delimiter() const noexcept { return delimiter_; }
@@ -35,6 +36,7 @@ class PredictionWriter {
 
   Format format_;
   char delimiter_;
+  char decimal_;
   std::string line_end_;
   std::string header_;
   std::vector<std::string> names_;

@@ -31,9 +31,27 @@ std::string quoted(std::string_view text) {
   return fmt::format("\"{}\"", text);
 }
 
+std::string piped_through_sed(NumberStyle style, std::string_view text) {
+  return fmt::format("sed '{}' FILE | mixstream ...", sed_script_for(style, text));
+}
+
+/// 05/01/2024 may be May or January.
+std::string remedy_for_date(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const bool date = slash != std::string_view::npos && slash <= 2 && text.find('/', slash + 1) <= 5 &&
+                    text.find_first_not_of("0123456789/:., ") == std::string_view::npos;
+  if (!date) return {};
+  return "write dates as 2024-05-01: where the month stands first, sed -E "
+         "'s#([0-9]+)/([0-9]+)/([0-9]{4})#\\3-\\1-\\2#' FILE | mixstream ..., else \\3-\\2-\\1";
+}
+
 /// What to do about a text where a number should be.
 std::string remedy_for_text(std::string_view column, std::string_view text) {
   using enum NumberStyle;
+  if (parse_number(text).kind == NumberKind::number) {  // refused, so commas are decimal
+    const bool groups = parse_number(text, NumberRules{',', '.', {}}).kind == NumberKind::number;
+    return groups ? "say --thousands . too" : "its decimal sign is a point: leave out --decimal ,";
+  }
   switch (style_of(text)) {
     case decimal_comma:
       return "say --decimal , for decimal commas";
@@ -53,10 +71,15 @@ std::string remedy_for_text(std::string_view column, std::string_view text) {
       return fmt::format("it holds times: leave it out of -x, and say --time '{}' where the time matters",
                          column);
     case with_unit:
-      return fmt::format("take the unit away: sed 's# *{}##g' FILE | mixstream ...",
-                         text.substr(std::min(text.find_first_not_of("+-.,0123456789 "), text.size())));
+      return "take the unit away: " + piped_through_sed(style_of(text), text);
+    case with_currency:
+      return "take the sign away: " + piped_through_sed(style_of(text), text);
+    case other_minus:
+      return "its minus sign is no hyphen: " + piped_through_sed(style_of(text), text);
+    case other_exponent:
+      return "its exponent is written with a D: " + piped_through_sed(style_of(text), text);
     case none:
-      return {};
+      return remedy_for_date(text);
   }
   return {};
 }

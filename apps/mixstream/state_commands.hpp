@@ -2,7 +2,6 @@
 #pragma once
 
 #include "fit_options.hpp"
-#include "group_file.hpp"
 
 namespace CLI {
 class App;
@@ -17,9 +16,6 @@ struct MergeCommand {
 
   void add_to(CLI::App& command);
   int run() const;
-
- private:
-  int merge_groups(GroupFile all, MergeAs as) const;
 };
 
 struct InspectCommand {
@@ -34,14 +30,12 @@ struct InspectCommand {
 
 struct RefitCommand {
   std::string file;
+  std::size_t threads = 1;  ///< of a file of groups
   SolveOptions solve;
   OutputOptions output;
 
   void add_to(CLI::App& command);
   int run() const;
-
- private:
-  int refit_groups(const GroupFile& groups) const;
 };
 
 }  // namespace mixstream

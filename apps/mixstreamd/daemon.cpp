@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "log.hpp"
@@ -16,8 +15,6 @@ namespace mixstream {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr auto longest_solve = 10min;  // before the watchdog takes the solver for dead
 
 CutterSettings cutting_of(const StreamConfig& config) {
   const PayloadSettings& payload = config.payload;
@@ -237,39 +234,16 @@ void Daemon::tick() {
   watch_sources(all());
   if (mqtt_) {
     const std::uint64_t connects = mqtt_->connects();
-    publish(std::exchange(connects_, connects) != connects);
+    announcements_.say(*mqtt_, config_.mqtt, all(), std::exchange(connects_, connects) != connects);
   }
   notify(now);
-}
-
-void Daemon::publish(bool again) {
-  if (again) publish_status();
-  const bool connected = mqtt_->state().connected;
-  for (const std::shared_ptr<Stream>& stream : all()) {
-    const std::string& name = stream->config().name;
-    if (!connected) return;
-    if (const std::optional<std::string> fit = stream->fit_to_publish(again))
-      mqtt_->publish(name + "/fit", *fit, true);
-    std::vector<Alarm> events = stream->take_events();
-    for (std::size_t i = 0; i < events.size(); ++i) {
-      if (mqtt_->publish(name + "/event", to_json(events[i], name), false)) continue;
-      events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(i));
-      stream->put_back(std::move(events));
-      break;
-    }
-  }
-}
-
-void Daemon::publish_status() {
-  nlohmann::ordered_json status{{"status", "online"}, {"version", MIXSTREAM_VERSION}};
-  for (const std::shared_ptr<Stream>& stream : all()) status["streams"].push_back(stream->config().name);
-  mqtt_->publish("status", status.dump(), true);
 }
 
 /// The watchdog hears of us only while every thread comes around.
 void Daemon::notify(Clock::time_point now) {
   const Streams streams = all();
-  stuck_ = (solver_ && solver_->busy() > longest_solve) || (keeper_ && keeper_->busy() > longest_solve) ||
+  const std::chrono::duration<double> longest(config_.longest_solve);
+  stuck_ = (solver_ && solver_->busy() > longest) || (keeper_ && keeper_->busy() > longest) ||
            std::ranges::any_of(streams, [](const std::shared_ptr<Stream>& s) { return s->is_stuck(); });
   if (now - last_status_ >= 5s) {
     last_status_ = now;
@@ -306,7 +280,7 @@ bool Daemon::snapshot_all(const Streams& streams) {
 
 bool Daemon::stop() {
   ready_ = false;
-  if (mqtt_) publish(false);
+  if (mqtt_) announcements_.say(*mqtt_, config_.mqtt, all(), false);
   for (const std::shared_ptr<Stream>& stream : all()) stream->give_up();
   if (!end_sources())
     log(LogLevel::warning, "a source did not end in time; what it held is not acknowledged");

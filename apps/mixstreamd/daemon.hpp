@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "announcements.hpp"
 #include "config/config.hpp"
 #include "sources/cutter.hpp"
 #include "sources/mqtt.hpp"
@@ -73,8 +74,6 @@ class Daemon final : public DaemonView {
   Streams all() const;
   void solve_due(Ticker& ticker);
   void keep_due(Ticker& ticker);
-  void publish(bool again);
-  void publish_status();
   void notify(Clock::time_point now);
   const Source* source_of(const std::string& stream) const;
   void watch_sources(const Streams& streams);
@@ -89,7 +88,8 @@ class Daemon final : public DaemonView {
 
   std::unique_ptr<MqttClient> mqtt_;  // what we publish; in a shared session what comes, too
   std::map<std::string, std::unique_ptr<Source>> sources_;  // by stream; none for those of a shared session
-  std::uint64_t connects_ = 0;                              // of mqtt_, when all was last published
+  Announcements announcements_;
+  std::uint64_t connects_ = 0;  // of mqtt_, when all was last published
   std::atomic<bool> ready_{false};
   std::shared_ptr<Cutter> standard_input_;  // outlives a reload: it may hold half a row
   std::unique_ptr<Ticker> solver_;

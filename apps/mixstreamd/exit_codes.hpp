@@ -1,4 +1,4 @@
-// How the daemon ends. docs/daemon.md lists them.
+// How the daemon ends. docs/guide/daemon.md lists them.
 #pragma once
 
 namespace mixstream {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "histogram.hpp"
+#include "mixstream/modes/modes_now.hpp"
 #include "mixstream/outcome.hpp"
 #include "mixstream/report/page.hpp"
 
@@ -74,6 +75,8 @@ struct StreamView {
   bool stale = false;       ///< newer rows could not be fitted: `fit` is the last good one
   std::string stale_words;  ///< why, and what to do
   bool refit_running = false;
+
+  std::optional<ModesNow> modes;  ///< where its sensors stand; nothing: rows in order are not followed
 
   RowCounts rows;
   double rows_per_second = 0.0;      ///< over the last few seconds

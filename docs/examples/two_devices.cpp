@@ -27,7 +27,7 @@ int main() {
     std::fprintf(stderr, "%s\n", merged.refusal().text.c_str());
     return 1;
   }
-  const mixstream::Solution solution = mixstream::solve(both, {}, nullptr, nullptr);
+  const mixstream::Solution solution = mixstream::solve(both, {});
   std::printf("%llu rows: %s\n", static_cast<unsigned long long>(solution.report.rows),
               solution.report.words.c_str());
   return solution.report.rows == 20'000 && solution.report.status == mixstream::FitStatus::ok ? 0 : 1;

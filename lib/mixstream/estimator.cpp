@@ -1,11 +1,14 @@
 #include "mixstream/estimator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/modes/tracker.hpp"
 #include "mixstream/rows/feature_map.hpp"
+#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {
@@ -15,6 +18,14 @@ constexpr std::size_t drift_events_kept = 64;
 void add_event(std::vector<DriftEvent>& events, const DriftEvent& event) {
   if (events.size() == drift_events_kept) events.erase(events.begin());
   events.push_back(event);
+}
+
+/// Rows after which the stream has forgotten all but a sixteenth of what it knew, as exactly as a window of
+/// 16 panes does; 0 where it remembers everything, or where seconds decide.
+std::uint64_t remembered_rows(const Memory& memory) noexcept {
+  if (memory.kind == Memory::Kind::window_rows) return static_cast<std::uint64_t>(memory.length);
+  if (memory.kind == Memory::Kind::half_life_rows) return static_cast<std::uint64_t>(4.0 * memory.length);
+  return 0;
 }
 
 BinMask mask_of(std::uint32_t bins) {
@@ -46,12 +57,18 @@ Estimator::Estimator(const EstimatorSettings& settings, MomentState state)
   const Memory& memory = settings_.state.memory;
   settings_.polish.polish.pane_count =
       memory.kind == Memory::Kind::window_rows ? static_cast<std::size_t>(memory.panes) : 1;
+  settings_.polish.memory_rows = remembered_rows(memory);
   settings_.polish.kind = settings_.solve.polish;
   settings_.polish.modes.reset();
-  if (ModeShape shape = shape_of(settings_.solve, settings_.state.layout); polishes() && !shape.is_plain()) {
+  ModeShape shape = shape_of(settings_.solve, settings_.state.layout);
+  const ModelChoice choice = choice_of(settings_.solve, settings_.state);
+  if (polishes() && (!shape.is_plain() || choice.any())) {
     settings_.polish.modes.emplace();
     settings_.polish.modes->shape = std::move(shape);
+    settings_.polish.modes->choice = choice;
     settings_.polish.modes->chains = settings_.chains;
+    if (settings_.state.reservoir_rows < usual_sample_rows)  // a model of little memory
+      settings_.polish.modes->run_rows = settings_.state.reservoir_rows;
   }
   if (polishes()) polish_.emplace(settings_.polish);
   reserve_events();
@@ -90,6 +107,15 @@ Verdict check(const SolveSettings& solve, const StateSettings& state) {
   return std::monostate{};
 }
 
+ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state) {
+  const bool possible = solve.method == FitMethod::standard && solve.polish == PolishKind::scoring &&
+                        state.memory.kind != Memory::Kind::window_rows;
+  if (!possible) return {};
+  const bool plain_noise =
+      solve.noise == NoiseModel::shared && !solve.noise_shape.tails && !solve.noise_shape.memory;
+  return {solve.choice.modes && solve.modes == Modes::independent, solve.choice.noise && plain_noise};
+}
+
 bool Estimator::polishes() const noexcept {
   return settings_.solve.polish != PolishKind::off && settings_.solve.method == FitMethod::standard;
 }
@@ -100,7 +126,7 @@ RowVerdict Estimator::absorb(const Row& row) noexcept {
 
 RowVerdict Estimator::absorb_and_polish(const Row& row) noexcept {
   const std::size_t pane = state_.active_pane();
-  const double clock = state_.forgetting().clock().latest;
+  const Forgetting::Clock clock = state_.forgetting().clock();
   const RowVerdict verdict = state_.absorb(row);
   if (verdict != RowVerdict::accepted) {
     polish_->skip(row.sensor);
@@ -112,18 +138,20 @@ RowVerdict Estimator::absorb_and_polish(const Row& row) noexcept {
   return verdict;
 }
 
-/// Lets the polish forget as the moments do: by the clock that this row has moved from `clock` on.
-void Estimator::fade_polish(double clock) noexcept {
+/// Lets the polish forget as the moments do: by the clock that this row has moved from `before` on. The clock
+/// starts with the pilot; rows before it are of one age.
+void Estimator::fade_polish(const Forgetting::Clock& before) noexcept {
   const Memory& memory = state_.settings().memory;
-  const double passed =
-      memory.kind == Memory::Kind::half_life_rows ? 1.0 : state_.forgetting().clock().latest - clock;
+  const double moved = before.started ? state_.forgetting().clock().latest - before.latest : 0.0;
+  const double passed = memory.kind == Memory::Kind::half_life_rows ? 1.0 : moved;
   if (passed > 0.0) polish_->forget(std::exp2(-passed / memory.length));
 }
 
 /// What a row counts: less than its weight when it comes late and the past fades by the row's own clock.
 double Estimator::present_weight(const Row& row) const noexcept {
   const Memory& memory = state_.settings().memory;
-  if (memory.kind != Memory::Kind::half_life_seconds) return row.weight;
+  if (memory.kind != Memory::Kind::half_life_seconds || !state_.forgetting().clock().started)
+    return row.weight;
   return row.weight * std::exp2((row.time - state_.forgetting().clock().latest) / memory.length);
 }
 
@@ -141,7 +169,11 @@ std::span<const double> Estimator::last_features() noexcept {
 
 /// Hands the row to the polish, in pilot coordinates.
 void Estimator::polish(const Row& row) noexcept {
-  if (!state_.pilot_is_fixed()) return;
+  if (!state_.pilot_is_fixed()) {
+    polish_->absorb_raw({row.features, row.response, present_weight(row), row.time, row.sensor});
+    return;
+  }
+  if (polish_->holds_raw_rows()) polish_->take_pilot(state_.settings().layout, state_.fixed_pilot());
   const Row moved{last_features(), state_.last_variables().back(), present_weight(row), row.time, row.sensor};
   std::optional<DriftEvent> event = polish_->absorb(moved, state_.last_bin());
   if (!event) return;
@@ -149,13 +181,39 @@ void Estimator::polish(const Row& row) noexcept {
   add_event(drift_, *event);
 }
 
-bool Estimator::modes(std::uint64_t sensor, std::span<double> probabilities) const noexcept {
+/// Of a sensor whose chain is under way.
+std::optional<std::span<const double>> Estimator::modes_of(std::uint64_t sensor) const noexcept {
   const ModeDriver* modes = polish_ ? polish_->modes() : nullptr;
-  if (modes == nullptr || modes->polish() == nullptr) return false;
+  if (modes == nullptr || modes->polish() == nullptr) return {};
   const std::optional<std::size_t> slot = modes->chains().slot_of(sensor);
-  if (!slot || probabilities.size() != modes->polish()->shape().component_count) return false;
-  std::ranges::copy(modes->polish()->modes_of(*slot), probabilities.begin());
+  if (!slot) return {};
+  return modes->polish()->modes_of(*slot);
+}
+
+bool Estimator::modes(std::uint64_t sensor, std::span<double> probabilities, unsigned ahead) const noexcept {
+  const auto now = modes_of(sensor);
+  if (!now || probabilities.size() != now->size()) return false;
+  std::ranges::copy(*now, probabilities.begin());
+  const ModePolish& polish = *polish_->modes()->polish();
+  std::array<double, 32> spare{};
+  if (polish.shape().modes == Modes::independent && ahead > 0)
+    std::ranges::copy(polish.anchor().laws.weights, probabilities.begin());
+  if (polish.shape().modes == Modes::persistent)
+    step_ahead(polish.anchor().transitions, ahead, probabilities, std::span(spare).first(now->size()));
   return true;
+}
+
+std::optional<double> Estimator::rows_left(std::uint64_t sensor) const noexcept {
+  const auto now = modes_of(sensor);
+  if (!now) return {};
+  const ModePolish& polish = *polish_->modes()->polish();
+  if (polish.shape().modes != Modes::persistent) return {};
+  return mixstream::rows_left(polish.anchor().transitions, *now);
+}
+
+bool Estimator::describe_modes(ModesNow& now) const {
+  const ModeDriver* modes = polish_ ? polish_->modes() : nullptr;
+  return modes != nullptr && modes->describe_now(now);
 }
 
 void Estimator::count_refused(std::string_view reason, std::optional<std::uint64_t> sensor) {
@@ -186,24 +244,37 @@ std::uint64_t Estimator::rows_until_due() const noexcept {
   return next > rows ? next - rows : 0;
 }
 
+SolveMemory Estimator::solve_memory() const {
+  std::uint64_t refused = 0;
+  for (const auto& [reason, count] : refused_before_) refused += count;
+  return {last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr, paper_ ? &*paper_ : nullptr,
+          refused};
+}
+
 Report Estimator::scheduled_fit(SolveDetail detail) {
   const std::uint64_t rows = state_.row_count();
-  Solution solution = solve(state_, settings_.solve, last_fit_ ? &*last_fit_ : nullptr,
-                            polish_ ? &*polish_ : nullptr, detail, paper_ ? &*paper_ : nullptr);
+  Solution solution = solve(state_, settings_.solve, solve_memory(), detail);
+  const UnbreakableStretch all_or_nothing;
   if (solution.report.spectral) {
     if (std::optional<PaperStart> start = solution.report.spectral->paper_start()) paper_ = std::move(start);
   }
-  const bool trusted = solution.report.status == FitStatus::ok;
+  const bool trusted = is_usable(solution.report.status);
   const std::optional<Mixture> labels = labels_in_pilot();
   if (trusted) last_fit_ = solution.mixture;
   watch_moments(solution);
   if (polish_ && polish_->should_check(rows)) {
-    if (polish_->modes() != nullptr)
+    if (polish_->follows_modes())
       polish_->reconcile(solution.laws, solution.sample, rows, labels ? &*labels : nullptr);
     else if (solution.refined)
       polish_->reconcile(*solution.refined, solution.sample, rows, solution.bins);
     else
       polish_->skip_check(rows);
+    const Mixture* names = labels ? &*labels : nullptr;
+    if (polish_->choose(solution.doubts, solution.laws, solution.sample, rows, names,
+                        state_.settings().layout)) {
+      drift_.clear();  // what was taken for drift was held against another model
+      watch_ = {};
+    }
   }
   if (every_is_due()) next_every_ += ((rows - next_every_) / settings_.every + 1) * settings_.every;
   return report_of(std::move(solution));
@@ -269,7 +340,7 @@ ScheduledFit Estimator::fit_apart() {
   ScheduledFit result;
   result.report = scheduled_fit();
   result.feedback.next_every = next_every_;
-  if (result.report.status == FitStatus::ok) result.feedback.fit = last_fit_;
+  if (is_usable(result.report.status)) result.feedback.fit = last_fit_;
   result.feedback.watch = watch_;
   result.feedback.paper = paper_;
   if (checks) result.feedback.schedule = polish_->schedule();
@@ -304,9 +375,7 @@ Report Estimator::report_of(Solution solution) const {
 }
 
 Report Estimator::fit(const SolveSettings& settings) const {
-  Solution solution =
-      solve(state_, settings, last_fit_ ? &*last_fit_ : nullptr, polish_ ? &*polish_ : nullptr,
-            SolveDetail::everything, paper_ ? &*paper_ : nullptr);
+  Solution solution = solve(state_, settings, solve_memory());
   return report_of(std::move(solution));
 }
 

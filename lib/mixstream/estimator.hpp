@@ -41,6 +41,9 @@ StateSettings sized_state(const EstimatorSettings& settings);
 /// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
 Verdict check(const SolveSettings& solve, const StateSettings& state);
 
+/// What of the model the rows may choose: nothing where such a model could not be followed. No throw.
+ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state);
+
 /// What scheduled fits know of drift by the moments.
 struct MomentWatch {
   std::optional<RememberedFit> fit;  ///< rows since are held against it
@@ -90,7 +93,14 @@ class Estimator {
   /// Filtered probabilities of the mode that a sensor is in after its last row, laws as reported, into k
   /// numbers; false, and untouched, before a polish of rows in order has begun, for an unknown sensor or
   /// another length. No throw, no allocation; one look-up.
-  bool modes(std::uint64_t sensor, std::span<double> probabilities) const noexcept;
+  /// `ahead`: so many rows after it; k^2 products each, fewer where nothing changes any more.
+  bool modes(std::uint64_t sensor, std::span<double> probabilities, unsigned ahead = 0) const noexcept;
+  /// Rows that a sensor's mode is expected to last from now on; nothing for an unknown sensor, or where modes
+  /// do not persist. No throw, no allocation; one look-up.
+  std::optional<double> rows_left(std::uint64_t sensor) const noexcept;
+  /// Where all sensors stand, into room that is used again; false, and untouched, before a polish of rows in
+  /// order has begun.
+  bool describe_modes(ModesNow& now) const;
   /// Another source follows: rows in order begin new chains. No throw, no allocation.
   void begin_chains() noexcept {
     if (polish_) polish_->cut();
@@ -146,7 +156,8 @@ class Estimator {
   friend class SensorLoop;  // an estimator in two halves, one for each thread
   Estimator(const EstimatorSettings& settings, MomentState state);
   bool polishes() const noexcept;
-  void fade_polish(double clock) noexcept;
+  std::optional<std::span<const double>> modes_of(std::uint64_t sensor) const noexcept;
+  void fade_polish(const Forgetting::Clock& before) noexcept;
   double present_weight(const Row& row) const noexcept;
   std::span<const double> last_features() noexcept;
   bool polish_is_under_way() const noexcept { return polish_ && polish_->wants_rows(); }
@@ -154,6 +165,7 @@ class Estimator {
   [[gnu::noinline]] RowVerdict absorb_and_polish(const Row& row) noexcept;
   void polish(const Row& row) noexcept;
   Report report_of(Solution solution) const;
+  SolveMemory solve_memory() const;
   Verdict restore(std::span<const std::byte> bytes);
   bool same_model(const PolishDriverState& driver) const noexcept;
   void add_counts(const Estimator& other);

@@ -233,14 +233,16 @@ std::uint64_t order_bits(const SolveSettings& solve) {
   std::uint64_t gate = 0;
   for (const std::size_t feature : solve.gate) gate |= 1ULL << (feature % 32);
   return static_cast<std::uint64_t>(solve.modes) << 8 | (solve.noise_shape.tails ? 1ULL << 16 : 0) |
-         (solve.noise_shape.memory ? 1ULL << 17 : 0) | gate << 32;
+         (solve.noise_shape.memory ? 1ULL << 17 : 0) | (solve.choice.modes ? 1ULL << 18 : 0) |
+         (solve.choice.noise ? 1ULL << 19 : 0) | gate << 32;
 }
 
 void take_order_bits(std::uint64_t bits, SolveSettings& solve, ByteReader& in) {
   const std::uint64_t modes = bits >> 8 & 0xff;
-  if (modes > static_cast<std::uint64_t>(Modes::gated) || (bits >> 18 & 0x3fff) != 0) return in.fail();
+  if (modes > static_cast<std::uint64_t>(Modes::gated) || (bits >> 20 & 0xfff) != 0) return in.fail();
   solve.modes = static_cast<Modes>(modes);
   solve.noise_shape = {(bits >> 16 & 1) != 0, (bits >> 17 & 1) != 0};
+  solve.choice = {(bits >> 18 & 1) != 0, (bits >> 19 & 1) != 0};
   for (std::size_t feature = 0; feature < 32; ++feature) {
     if ((bits >> (32 + feature) & 1) != 0) solve.gate.push_back(feature);
   }
@@ -527,7 +529,8 @@ bool Estimator::fits_tensor(const RememberedFit& fit) const {
 bool Estimator::same_model(const PolishDriverState& driver) const noexcept {
   if (driver.modes.has_value() != settings_.polish.modes.has_value()) return false;
   if (driver.modes)
-    return !driver.modes->polish || driver.modes->polish->shape == settings_.polish.modes->shape;
+    return !driver.modes->polish || settings_.polish.modes->choice.any() ||
+           driver.modes->polish->shape == settings_.polish.modes->shape;
   if (!driver.polish) return true;
   const std::size_t k = driver.polish->anchor.component_count();
   return driver.polish->noise == settings_.solve.noise &&

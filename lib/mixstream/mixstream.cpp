@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <string_view>
 #include <utility>
 
-#include "mixstream/moments/moment_tables.hpp"
+#include "mixstream/c_interface.hpp"
 #include "mixstream/sensor_loop.hpp"
 
 struct mixstream_loop {
@@ -21,6 +20,10 @@ struct mixstream_loop {
 namespace {
 
 using namespace mixstream;
+using mixstream::c_interface::copy_moments;
+using mixstream::c_interface::guarded;
+using mixstream::c_interface::say;
+using mixstream::c_interface::status_of;
 
 struct Named {
   mixstream_status status;
@@ -40,13 +43,18 @@ constexpr Named names[] = {
     {MIXSTREAM_WRONG_CONSTANT, "wrong_constant", "the row was refused: the constant feature must be 1"},
     {MIXSTREAM_CLOCK_JUMP, "clock_jump",
      "the row was refused: its time is not confirmed by the rows around it"},
+    {MIXSTREAM_UNDEFINED_FEATURE, "undefined_feature",
+     "a feature of the row has no value: the log or root of a negative number, or a division by zero"},
+    {MIXSTREAM_NO_EARLIER_ROW, "no_earlier_row", "a lag of the row reaches back to a row that is not there"},
     {MIXSTREAM_NO_FIT_YET, "no_fit_yet", "there is no fit yet: absorb more rows and refit"},
     {MIXSTREAM_NOTHING_TO_DO, "nothing_to_do",
      "the loop has given no rows away: ask for a refit, or wait for the policy"},
     {MIXSTREAM_NOT_DONE, "not_done", "the refit goes on with the next step"},
+    {MIXSTREAM_INTERRUPTED, "interrupted", "the call was ended on its caller's wish"},
     {MIXSTREAM_TOO_FEW_ROWS, "too_few_rows", "the rows are too few for a fit: absorb more"},
     {MIXSTREAM_NOT_IDENTIFIABLE, "not_identifiable", "the rows do not determine the laws: see the words"},
     {MIXSTREAM_POOR_FIT, "poor_fit", "the moments speak against the fit, which is not used: see the words"},
+    {MIXSTREAM_APPROXIMATE, "approximate", "the rows contradict the model by little: the laws are of use"},
     {MIXSTREAM_LOST_COMPONENT, "lost_component", "a law has no rows: try fewer of them"},
     {MIXSTREAM_BAD_ARGUMENT, "bad_argument", "an argument is NULL or out of range"},
     {MIXSTREAM_BAD_SETTINGS, "bad_settings", "the settings contradict each other or are out of range"},
@@ -64,56 +72,37 @@ const Named& named(mixstream_status status) noexcept {
   return found == std::end(names) ? *(std::end(names) - 1) : *found;
 }
 
-void say(char* text, std::size_t size, std::string_view words) noexcept {
-  if (text == nullptr || size == 0) return;
-  const std::size_t length = std::min(words.size(), size - 1);
-  std::memcpy(text, words.data(), length);
-  text[length] = '\0';
-}
-
 void say(mixstream_loop& loop, std::string_view words) noexcept {
   say(loop.words.data(), loop.words.size(), words);
 }
 
-mixstream_status status_of(Reason reason) noexcept {
-  switch (reason) {
-    case Reason::cannot_merge:
-    case Reason::wrong_shape:
-      return MIXSTREAM_CANNOT_MERGE;
-    case Reason::bad_snapshot:
-      return MIXSTREAM_BAD_SNAPSHOT;
-    case Reason::unknown_version:
-      return MIXSTREAM_UNKNOWN_VERSION;
-    case Reason::too_large:
-      return MIXSTREAM_TOO_LARGE;
-    case Reason::too_few_rows:
-      return MIXSTREAM_TOO_FEW_ROWS;
-    case Reason::not_identifiable:
-      return MIXSTREAM_NOT_IDENTIFIABLE;
-    case Reason::numerical:
-      return MIXSTREAM_CANNOT_MERGE;
-    default:
-      return MIXSTREAM_BAD_SETTINGS;
-  }
-}
-
-mixstream_status status_of(FitStatus status) noexcept {
-  switch (status) {
-    case FitStatus::ok:
-      return MIXSTREAM_OK;
-    case FitStatus::poor_fit:
-      return MIXSTREAM_POOR_FIT;
-    case FitStatus::not_identifiable:
-      return MIXSTREAM_NOT_IDENTIFIABLE;
-    case FitStatus::too_few_rows:
-      return MIXSTREAM_TOO_FEW_ROWS;
-    default:
-      return MIXSTREAM_LOST_COMPONENT;
-  }
-}
-
 mixstream_status status_of(RowVerdict verdict) noexcept {  // the numbers agree
   return static_cast<mixstream_status>(verdict);
+}
+
+/// Of version 0.1, whose last bytes were free.
+constexpr std::size_t first_settings_size = offsetof(mixstream_settings, tolerance);
+
+mixstream_settings defaults(std::size_t size) noexcept {
+  const StateSettings state;
+  mixstream_settings settings{};
+  settings.size = size;
+  settings.constant_feature = -1;
+  settings.component_count = 2;
+  settings.polish = 1;
+  settings.sample_rows = state.reservoir_rows;
+  settings.pilot_rows = state.pilot_rows;
+  settings.seed = state.seed;
+  return settings;
+}
+
+/// What the caller knows of the struct, and the defaults for the rest; nothing: init did not fill it.
+std::optional<mixstream_settings> known_settings(const mixstream_settings* settings) noexcept {
+  if (settings == nullptr || settings->size < first_settings_size || settings->size > sizeof *settings)
+    return {};
+  mixstream_settings known = defaults(sizeof known);
+  std::memcpy(&known, settings, settings->size);
+  return known;
 }
 
 LoopSettings loop_settings(const mixstream_settings& from) {
@@ -131,8 +120,14 @@ LoopSettings loop_settings(const mixstream_settings& from) {
   solve.polish = static_cast<PolishKind>(from.polish);
   if ((from.order & MIXSTREAM_PERSISTENT) != 0) solve.modes = Modes::persistent;
   if ((from.order & MIXSTREAM_GATED) != 0) solve.modes = Modes::gated;
+  if ((from.order & MIXSTREAM_AUTO) != 0) solve.choice = {true, true};
+  for (std::size_t at = 0; at < 64; ++at) {
+    if ((from.gate >> at & 1U) != 0) solve.gate.push_back(at);
+  }
+  to.estimator.chains.gap_seconds = from.gap_seconds;
   solve.noise_shape = {(from.order & MIXSTREAM_TAILS) != 0, (from.order & MIXSTREAM_MEMORY) != 0};
   solve.seed = from.seed;
+  if (from.tolerance != 0.0) solve.tolerance = from.tolerance;
   to.policy.every_rows = from.refit_every_rows;
   to.policy.every_seconds = from.refit_every_seconds;
   to.policy.on_drift = from.refit_on_drift != 0;
@@ -140,20 +135,9 @@ LoopSettings loop_settings(const mixstream_settings& from) {
 }
 
 bool sound_order(int32_t order) noexcept {
-  constexpr int32_t both = MIXSTREAM_PERSISTENT | MIXSTREAM_GATED;
-  return order >= 0 && (order & ~(both | MIXSTREAM_TAILS | MIXSTREAM_MEMORY)) == 0 && (order & both) != both;
-}
-
-/// Runs `work`, which gives a status; whatever it throws becomes one.
-template <class Work>
-mixstream_status guarded(Work work) noexcept {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return MIXSTREAM_OUT_OF_MEMORY;
-  } catch (...) {
-    return MIXSTREAM_INTERNAL;
-  }
+  constexpr int32_t modes = MIXSTREAM_PERSISTENT | MIXSTREAM_GATED | MIXSTREAM_AUTO;
+  return order >= 0 && (order & ~(modes | MIXSTREAM_TAILS | MIXSTREAM_MEMORY)) == 0 &&
+         std::popcount(static_cast<std::uint32_t>(order & modes)) <= 1;
 }
 
 /// A loop from an estimator, or a refusal in words.
@@ -162,14 +146,15 @@ mixstream_loop* make_loop(const mixstream_settings* settings, mixstream_status* 
                           std::size_t text_size, Make make) noexcept {
   mixstream_loop* made = nullptr;
   const mixstream_status result = guarded([&] {
-    const bool sound = settings != nullptr && settings->size == sizeof(mixstream_settings) &&
-                       settings->memory >= 0 && settings->memory <= MIXSTREAM_WINDOW_ROWS &&
-                       settings->polish >= 0 && settings->polish <= 2 && sound_order(settings->order);
+    const std::optional<mixstream_settings> known = known_settings(settings);
+    const bool sound = known && known->memory >= 0 && known->memory <= MIXSTREAM_WINDOW_ROWS &&
+                       known->polish >= 0 && known->polish <= 2 && sound_order(known->order) &&
+                       known->tolerance >= 0.0 && known->gap_seconds >= 0.0;
     if (!sound) {
       say(text, text_size, "settings are missing, or were not filled by mixstream_settings_init");
       return MIXSTREAM_BAD_ARGUMENT;
     }
-    LoopSettings chosen = loop_settings(*settings);
+    LoopSettings chosen = loop_settings(*known);
     Outcome<SensorLoop> loop = make(chosen);
     if (!loop) {
       say(text, text_size, loop.refusal().text);
@@ -205,17 +190,14 @@ const char* mixstream_status_text(mixstream_status status) {
   return named(status).text;
 }
 
+void mixstream_settings_init_sized(mixstream_settings* settings, size_t size) {
+  if (settings == nullptr || size < first_settings_size) return;
+  const mixstream_settings filled = defaults(std::min(size, sizeof filled));
+  std::memcpy(settings, &filled, filled.size);
+}
+
 void mixstream_settings_init(mixstream_settings* settings) {
-  if (settings == nullptr) return;
-  const StateSettings state;
-  *settings = {};
-  settings->size = sizeof(mixstream_settings);
-  settings->constant_feature = -1;
-  settings->component_count = 2;
-  settings->polish = 1;
-  settings->sample_rows = state.reservoir_rows;
-  settings->pilot_rows = state.pilot_rows;
-  settings->seed = state.seed;
+  mixstream_settings_init_sized(settings, first_settings_size);
 }
 
 mixstream_loop* mixstream_create(const mixstream_settings* settings, mixstream_status* status, char* text,
@@ -264,6 +246,21 @@ mixstream_status mixstream_modes(const mixstream_loop* loop, uint64_t sensor, do
                                  size_t component_count) {
   if (loop == nullptr || probabilities == nullptr) return MIXSTREAM_BAD_ARGUMENT;
   return loop->loop.modes(sensor, {probabilities, component_count}) ? MIXSTREAM_OK : MIXSTREAM_NO_FIT_YET;
+}
+
+mixstream_status mixstream_modes_ahead(const mixstream_loop* loop, uint64_t sensor, uint32_t rows_ahead,
+                                       double* probabilities, size_t component_count) {
+  if (loop == nullptr || probabilities == nullptr) return MIXSTREAM_BAD_ARGUMENT;
+  return loop->loop.modes(sensor, {probabilities, component_count}, rows_ahead) ? MIXSTREAM_OK
+                                                                                : MIXSTREAM_NO_FIT_YET;
+}
+
+mixstream_status mixstream_rows_left(const mixstream_loop* loop, uint64_t sensor, double* rows) {
+  if (loop == nullptr || rows == nullptr) return MIXSTREAM_BAD_ARGUMENT;
+  const std::optional<double> left = loop->loop.rows_left(sensor);
+  if (!left) return MIXSTREAM_NO_FIT_YET;
+  *rows = *left;
+  return MIXSTREAM_OK;
 }
 
 mixstream_status mixstream_classify(const mixstream_loop* loop, const double* features, size_t feature_count,
@@ -354,19 +351,9 @@ mixstream_status mixstream_save(mixstream_loop* loop, void* bytes, size_t capaci
 
 mixstream_status mixstream_moments(const mixstream_loop* loop, mixstream_moment moment, int32_t degree,
                                    double* values, size_t capacity, size_t* needed) {
-  if (loop == nullptr || needed == nullptr || degree < 1 || degree > 3) return MIXSTREAM_BAD_ARGUMENT;
-  if (moment != MIXSTREAM_SIGMA && moment != MIXSTREAM_CROSS && moment != MIXSTREAM_MEAN)
-    return MIXSTREAM_BAD_ARGUMENT;
+  if (loop == nullptr || needed == nullptr) return MIXSTREAM_BAD_ARGUMENT;
   return guarded([&] {
-    const MomentTables tables = moment_tables(loop->loop.whole().state().moments());
-    const DegreeMoments& of_degree = tables.degrees[static_cast<std::size_t>(degree - 1)];
-    const std::vector<double>& found = moment == MIXSTREAM_SIGMA   ? of_degree.covariance.values
-                                       : moment == MIXSTREAM_CROSS ? of_degree.cross
-                                                                   : of_degree.mean;
-    *needed = found.size();
-    if (values == nullptr || capacity < found.size()) return MIXSTREAM_TOO_LARGE;
-    std::ranges::copy(found, values);
-    return MIXSTREAM_OK;
+    return copy_moments(loop->loop.whole().state().moments(), moment, degree, values, capacity, *needed);
   });
 }
 

@@ -42,11 +42,17 @@ typedef enum mixstream_status {
   MIXSTREAM_BAD_WEIGHT = 5,
   MIXSTREAM_WRONG_CONSTANT = 6,
   MIXSTREAM_CLOCK_JUMP = 7,
+  MIXSTREAM_UNDEFINED_FEATURE = 8,
+  MIXSTREAM_NO_EARLIER_ROW = 9,
 
   /* not yet */
   MIXSTREAM_NO_FIT_YET = 16,
   MIXSTREAM_NOTHING_TO_DO = 17,
   MIXSTREAM_NOT_DONE = 18,
+  MIXSTREAM_INTERRUPTED = 19, /* the question of mixstream_interrupt_by was answered with yes */
+
+  /* a refit ended with laws that are in use now; the rows contradict the model by little */
+  MIXSTREAM_APPROXIMATE = 20,
 
   /* a refit ended without a fit that can be trusted; the last good one stays in use */
   MIXSTREAM_TOO_FEW_ROWS = 32,
@@ -76,13 +82,14 @@ typedef enum mixstream_memory {
 typedef enum mixstream_order {
   MIXSTREAM_PERSISTENT = 1, /* a law holds for a while: a Markov chain */
   MIXSTREAM_GATED = 2,      /* the features choose the law */
+  MIXSTREAM_AUTO = 4,       /* neither: the rows choose modes and noise */
   MIXSTREAM_TAILS = 16,     /* Student t noise, degrees of freedom estimated */
   MIXSTREAM_MEMORY = 32     /* a share of the noise of the row before stays */
 } mixstream_order;
 
-/* Fill with mixstream_settings_init, then change what differs. */
+/* Fill with mixstream_settings_init_sized, then change what differs. */
 typedef struct mixstream_settings {
-  size_t size;                 /* of this struct, set by init: later versions may add fields */
+  size_t size;                 /* of what the caller knows of it, set by init: later versions add fields */
   int32_t feature_count;       /* d; must be set */
   int32_t constant_feature;    /* index of the feature that is always 1, or -1 (default) */
   uint32_t component_count;    /* k, default 2; 0: chosen by the sample */
@@ -98,6 +105,10 @@ typedef struct mixstream_settings {
   double refit_every_seconds; /* of row time; default 0: not by time */
   int32_t refit_on_drift;     /* default 0 */
   int32_t order;              /* default 0: rows are independent; else a sum of mixstream_order */
+  /* since 0.2; read where size says that they are there */
+  double tolerance;   /* noise sd that laws may be off by and still be of use; default 0: 0.1 */
+  uint64_t gate;      /* gated: bit j for each feature that chooses; default 0: all of them */
+  double gap_seconds; /* a longer silence begins a sensor's modes anew; default 0: none does */
 } mixstream_settings;
 
 /* The version of the library that runs; compare with MIXSTREAM_ABI_VERSION. */
@@ -106,6 +117,10 @@ MIXSTREAM_API uint32_t mixstream_abi_version(void);
 MIXSTREAM_API const char* mixstream_status_name(mixstream_status status);
 MIXSTREAM_API const char* mixstream_status_text(mixstream_status status);
 
+/* Fills as much of the struct as the caller has: settings, sizeof *settings. Nothing where that is less than
+ * version 0.1 had. */
+MIXSTREAM_API void mixstream_settings_init_sized(mixstream_settings* settings, size_t size);
+/* The same for programs of version 0.1: fills what that version knew and not a byte more. */
 MIXSTREAM_API void mixstream_settings_init(mixstream_settings* settings);
 
 /* Allocates everything the loop will need. NULL when refused: then *status says why and text, if not NULL,
@@ -133,6 +148,12 @@ MIXSTREAM_API mixstream_status mixstream_absorb_sensor(mixstream_loop* loop, con
  * one: with persistent modes, once the rows are followed; MIXSTREAM_NO_FIT_YET before. */
 MIXSTREAM_API mixstream_status mixstream_modes(const mixstream_loop* loop, uint64_t sensor,
                                                double* probabilities, size_t component_count);
+/* The same so many rows later. */
+MIXSTREAM_API mixstream_status mixstream_modes_ahead(const mixstream_loop* loop, uint64_t sensor,
+                                                     uint32_t rows_ahead, double* probabilities,
+                                                     size_t component_count);
+/* Rows that the sensor's mode is expected to last from now on. */
+MIXSTREAM_API mixstream_status mixstream_rows_left(const mixstream_loop* loop, uint64_t sensor, double* rows);
 MIXSTREAM_API mixstream_status mixstream_classify(const mixstream_loop* loop, const double* features,
                                                   size_t feature_count, double response, size_t* component);
 /* component_count numbers that sum to one */
@@ -177,6 +198,165 @@ MIXSTREAM_API mixstream_status mixstream_moments(const mixstream_loop* loop, mix
                                                  size_t* needed);
 /* Adds the other's rows. Checks first: a refusal leaves both as they were. */
 MIXSTREAM_API mixstream_status mixstream_merge(mixstream_loop* loop, const mixstream_loop* other);
+
+/* ---- A model at rest: rows come when they come, a fit is made when it is asked for. For databases and
+ * notebooks; docs/reference/c-interface.md has the options. One thread at a time for each handle. ----
+ *
+ *   mixstream_model *model = mixstream_model_create(2, "{\"k\": 3}", &status, text, sizeof text);
+ *   mixstream_model_absorb(model, &block, &refused);
+ *   mixstream_report *report = mixstream_model_fit(model, NULL, &status, text, sizeof text);
+ *   puts(mixstream_report_json(report));
+ *
+ * Calls that make something return NULL when refused: then *status says why and text, if not NULL, holds a
+ * sentence. */
+typedef struct mixstream_model mixstream_model;
+typedef struct mixstream_report mixstream_report;
+typedef struct mixstream_predictor mixstream_predictor;
+
+/* Rows, borrowed for the call. Zero it, set size, then what there is: {sizeof(mixstream_block)}. */
+typedef struct mixstream_block {
+  size_t size; /* sizeof(mixstream_block): later versions may add fields */
+  size_t row_count;
+  size_t feature_count;   /* the model's, or one less: then the constant, which stands first, is left out */
+  const double* features; /* feature j of row i: features[i * row_stride + j * feature_stride] */
+  ptrdiff_t row_stride;   /* in numbers, not in bytes */
+  ptrdiff_t feature_stride;
+  const double* responses;   /* to predict: NULL, or NaN, where y is not known */
+  const double* weights;     /* NULL: 1 */
+  const double* times;       /* seconds; NULL: 0 */
+  const uint64_t* sensors;   /* rows of one sensor follow each other; NULL: one sensor */
+  const uint64_t* positions; /* the rows' own numbers, on which the sample depends: any split of the rows then
+                              * has the same sample; NULL: each follows the row before */
+} mixstream_block;
+
+/* Asked every millisecond or so while later calls of this thread solve; an answer other than 0 ends the call
+ * with MIXSTREAM_INTERRUPTED. NULL: nothing is asked. */
+typedef int (*mixstream_question)(void* context);
+MIXSTREAM_API void mixstream_interrupt_by(mixstream_question wanted, void* context);
+
+/* What a call gave away for good. */
+MIXSTREAM_API void mixstream_free(void* bytes);
+
+/* options: a JSON object, or NULL for the defaults, which are those of the tool. feature_count: of the rows
+ * that will come; "intercept" puts a constant before them. */
+MIXSTREAM_API mixstream_model* mixstream_model_create(size_t feature_count, const char* options,
+                                                      mixstream_status* status, char* text, size_t text_size);
+/* From what mixstream_model_save, mixstream_model_pack or the tool's --save wrote. options: how to solve from
+ * now on; NULL: as it was saved. */
+MIXSTREAM_API mixstream_model* mixstream_model_load(const void* bytes, size_t byte_count, const char* options,
+                                                    mixstream_status* status, char* text, size_t text_size);
+MIXSTREAM_API void mixstream_model_destroy(mixstream_model* model);
+
+/* Rows that are not sound (NaN, infinite, too large) are refused one by one and counted; *refused, if not
+ * NULL, is their number here. MIXSTREAM_WRONG_WIDTH: nothing was absorbed. MIXSTREAM_INTERRUPTED: the rows up
+ * to the one that a fit fell due at were. */
+MIXSTREAM_API mixstream_status mixstream_model_absorb(mixstream_model* model, const mixstream_block* block,
+                                                      uint64_t* refused);
+/* Counts a row that never became numbers, by the reason: "missing". */
+MIXSTREAM_API mixstream_status mixstream_model_refuse(mixstream_model* model, const char* reason);
+/* Adds the other's rows. Checks first: a refusal leaves both as they were, and mixstream_model_words says
+ * why.
+ */
+MIXSTREAM_API mixstream_status mixstream_model_merge(mixstream_model* model, const mixstream_model* other);
+MIXSTREAM_API const char* mixstream_model_words(const mixstream_model* model); /* never NULL */
+
+MIXSTREAM_API uint64_t mixstream_model_rows(const mixstream_model* model);
+MIXSTREAM_API size_t mixstream_model_feature_count(const mixstream_model* model); /* the constant included */
+MIXSTREAM_API size_t mixstream_model_memory(const mixstream_model* model);        /* bytes held, about */
+
+/* The state as the tool's files have it; mixstream_free gives it back. NULL when the system has no memory. */
+MIXSTREAM_API void* mixstream_model_save(const mixstream_model* model, size_t* byte_count,
+                                         mixstream_status* status);
+/* The same for another process of this version, smaller where rows are few: only mixstream_model_load reads
+ * it. */
+MIXSTREAM_API void* mixstream_model_pack(const mixstream_model* model, size_t* byte_count,
+                                         mixstream_status* status);
+/* What `mixstream inspect` prints, as JSON; mixstream_free gives it back. */
+MIXSTREAM_API char* mixstream_model_inspect(const mixstream_model* model, mixstream_status* status);
+/* As mixstream_moments. */
+MIXSTREAM_API mixstream_status mixstream_model_moments(const mixstream_model* model, mixstream_moment moment,
+                                                       int32_t degree, double* values, size_t capacity,
+                                                       size_t* needed);
+/* Rows kept of the stream, in the order of their keys: row by row feature_count features each, responses, and
+ * the weights with which they speak for all, 1 in the mean. capacity: rows that there is room for; *needed is
+ * their number, also when there is no room (MIXSTREAM_TOO_LARGE). */
+MIXSTREAM_API mixstream_status mixstream_model_sample(const mixstream_model* model, double* features,
+                                                      double* responses, double* weights, size_t capacity,
+                                                      size_t* needed);
+/* As mixstream_modes. */
+MIXSTREAM_API mixstream_status mixstream_model_modes(const mixstream_model* model, uint64_t sensor,
+                                                     double* probabilities, size_t component_count);
+
+/* Solves and leaves no trace in the model. options: other ones than the model's for this fit, such as
+ * {"k": 4}; NULL: none. *status: MIXSTREAM_OK, or what the report's own status says; a report is returned
+ * all the same. */
+MIXSTREAM_API mixstream_report* mixstream_model_fit(const mixstream_model* model, const char* options,
+                                                    mixstream_status* status, char* text, size_t text_size);
+MIXSTREAM_API void mixstream_report_destroy(mixstream_report* report);
+/* These live as long as the report. The JSON is that of the tool (docs/reference/json.md), one object on one
+ * line. */
+MIXSTREAM_API const char* mixstream_report_json(const mixstream_report* report);
+MIXSTREAM_API const char* mixstream_report_table(const mixstream_report* report);
+/* The page that `mixstream fit --report` writes, self-contained HTML, with the rows that the model keeps;
+ * mixstream_free gives it back. Refused by a library built without the plots. */
+MIXSTREAM_API char* mixstream_report_page(const mixstream_report* report, const mixstream_model* model,
+                                          mixstream_status* status, char* text, size_t text_size);
+
+/* From the JSON of a report. It follows the rows of each sensor where modes persist. */
+MIXSTREAM_API mixstream_predictor* mixstream_predictor_create(const char* json, mixstream_status* status,
+                                                              char* text, size_t text_size);
+MIXSTREAM_API void mixstream_predictor_destroy(mixstream_predictor* predictor);
+MIXSTREAM_API size_t mixstream_predictor_component_count(const mixstream_predictor* predictor);
+MIXSTREAM_API size_t mixstream_predictor_feature_count(const mixstream_predictor* predictor);
+
+/* Where a prediction goes; NULL for what is not wanted. */
+typedef struct mixstream_prediction {
+  size_t size;         /* sizeof(mixstream_prediction) */
+  double level;        /* of the interval, 0.95 for example */
+  int32_t* components; /* the likeliest law, from 0; -1 for a row that cannot be predicted (then NaN below) */
+  double* probabilities; /* of the laws, row by row; where modes persist, given the rows so far */
+  double* expected;      /* y without its noise; given the likely laws where y is known */
+  double* low;           /* y given x alone lies between low and high with that probability */
+  double* high;
+} mixstream_prediction;
+MIXSTREAM_API mixstream_status mixstream_predict(mixstream_predictor* predictor, const mixstream_block* block,
+                                                 const mixstream_prediction* into);
+/* Rows that follow begin anew. */
+MIXSTREAM_API void mixstream_predictor_restart(mixstream_predictor* predictor);
+
+/* ---- Features from columns: the language of docs/guide/features.md, as in the tool and the daemon. ---- */
+
+/* A map and the rows before, as far as its lags reach: one for each sensor. One thread at a time. */
+typedef struct mixstream_map mixstream_map;
+
+/* Parses "1,flow,log(speed),lag(flow,1)". columns: the names that the map may use, in the order of a row's
+ * values; NULL: those of the text, in order of first use. NULL when refused, with status and text as above.
+ */
+MIXSTREAM_API mixstream_map* mixstream_map_create(const char* features, const char* const* columns,
+                                                  size_t column_count, mixstream_status* status, char* text,
+                                                  size_t text_size);
+MIXSTREAM_API void mixstream_map_destroy(mixstream_map* map);
+MIXSTREAM_API size_t mixstream_map_feature_count(const mixstream_map* map);
+MIXSTREAM_API size_t mixstream_map_column_count(const mixstream_map* map);
+MIXSTREAM_API int32_t mixstream_map_constant(const mixstream_map* map); /* its index, or -1 */
+/* Names live as long as the map; NULL beyond the last. */
+MIXSTREAM_API const char* mixstream_map_feature(const mixstream_map* map, size_t feature);
+MIXSTREAM_API const char* mixstream_map_column(const mixstream_map* map, size_t column);
+
+/* The row's features; no allocation, no lock. MIXSTREAM_WRONG_WIDTH for other counts than the map's.
+ * MIXSTREAM_UNDEFINED_FEATURE: a feature has no value (the log of a negative number), and
+ * MIXSTREAM_NO_EARLIER_ROW: a lag reaches back before the first row or over a gap; such features are NaN. The
+ * row is remembered for lags in every case but the first. */
+MIXSTREAM_API mixstream_status mixstream_map_row(mixstream_map* map, const double* values,
+                                                 size_t column_count, double* features, size_t feature_count);
+/* The same for rows, whose columns stand where a block has features; the rest of it is not read. Row by row
+ * into features; what has no value is NaN, and the model refuses such rows. */
+MIXSTREAM_API mixstream_status mixstream_map_rows(mixstream_map* map, const mixstream_block* columns,
+                                                  double* features);
+/* A row that could not be read: lags that reach it find nothing. */
+MIXSTREAM_API void mixstream_map_gap(mixstream_map* map);
+/* The value that stands for a text in a column of texts (mode=="eco"); NaN where the column holds none. */
+MIXSTREAM_API double mixstream_map_code(const mixstream_map* map, size_t column, const char* text);
 
 #ifdef __cplusplus
 }

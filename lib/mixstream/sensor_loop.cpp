@@ -236,8 +236,12 @@ bool SensorLoop::probabilities(const Row& row, std::span<double> probabilities) 
   return true;
 }
 
-bool SensorLoop::modes(std::uint64_t sensor, std::span<double> probabilities) const noexcept {
-  return core_->front.modes(sensor, probabilities);
+bool SensorLoop::modes(std::uint64_t sensor, std::span<double> probabilities, unsigned ahead) const noexcept {
+  return core_->front.modes(sensor, probabilities, ahead);
+}
+
+std::optional<double> SensorLoop::rows_left(std::uint64_t sensor) const noexcept {
+  return core_->front.rows_left(sensor);
 }
 
 const Mixture& SensorLoop::fit() const noexcept {
@@ -281,7 +285,7 @@ Report SensorLoop::Core::solve() {
   exchange.polish_is_new = has_polish && (!had_polish || total.polish_->resets() != resets);
   exchange.schedule_is_new = true;
   exchange.next_every = total.next_every_;
-  exchange.fit_is_new = report.status == FitStatus::ok && total.last_fit_.has_value();
+  exchange.fit_is_new = is_usable(report.status) && total.last_fit_.has_value();
   if (exchange.fit_is_new) exchange.fit = *total.last_fit_;
   return report;
 }

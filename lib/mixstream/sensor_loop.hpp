@@ -68,7 +68,8 @@ class SensorLoop {
   /// Filtered probabilities of the mode that the sensor is in after its last row, into k numbers; false, and
   /// untouched, before a polish of rows in order has begun, for an unknown sensor or another length. One
   /// look-up.
-  bool modes(std::uint64_t sensor, std::span<double> probabilities) const noexcept;
+  bool modes(std::uint64_t sensor, std::span<double> probabilities, unsigned ahead = 0) const noexcept;
+  std::optional<double> rows_left(std::uint64_t sensor) const noexcept;  ///< likewise
 
   /// The fit that classify uses, raw coordinates; no components before the first.
   const Mixture& fit() const noexcept;

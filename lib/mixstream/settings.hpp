@@ -30,4 +30,13 @@ struct NoiseShape {
   friend bool operator==(const NoiseShape&, const NoiseShape&) = default;
 };
 
+/// Which parts of the model the rows may choose: it begins without them.
+struct ModelChoice {
+  bool modes = false;  ///< who chooses the law
+  bool noise = false;  ///< variances of each law's own, tails, memory
+
+  bool any() const noexcept { return modes || noise; }
+  friend bool operator==(const ModelChoice&, const ModelChoice&) = default;
+};
+
 }  // namespace mixstream

@@ -12,6 +12,7 @@
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/report/report.hpp"
 #include "mixstream/settings.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 
@@ -23,6 +24,7 @@ struct SolveSettings {
   Modes modes = Modes::independent;      ///< who chooses the law
   std::vector<std::size_t> gate;         ///< gated only: the features that choose; empty: all of them
   NoiseShape noise_shape;                ///< tails, memory
+  ModelChoice choice;                    ///< what of modes and noise the rows may choose
   std::optional<double> noise_variance;  ///< E[eps^2] where it is known: then noise is NoiseModel::known
   double noise_third = 0.0;              ///< E[eps^3]; paper only
   double second_penalty = 1e-5;          ///< c_2, lambda_2 = c_2 / sqrt(n); paper only
@@ -34,6 +36,7 @@ struct SolveSettings {
   PolishKind polish = PolishKind::scoring;  ///< of every row; not for FitMethod::paper
   int em_starts = 10;                       ///< em only: random starts
   std::uint64_t seed = 1;                   ///< of random starts
+  double tolerance = limits::usual_tolerance;  ///< noise sd that laws may be off by, and still be of use
   std::vector<std::string> feature_names;
 
   friend bool operator==(const SolveSettings&, const SolveSettings&) = default;
@@ -50,7 +53,10 @@ struct Solution {
   Report report;
   std::optional<Mixture> mixture;     ///< raw coordinates, labels as reported
   std::optional<RefinedFit> refined;  ///< pilot coordinates
+  ModeShape shape;                    ///< of the model
+  std::optional<ModeModel> model;     ///< pilot coordinates: the laws shown, with who chooses and the noise
   RowTable sample;                    ///< pilot coordinates, of the bins that entered
+  std::vector<Doubt> doubts;          ///< about the model in use
   std::vector<Mixture> laws;          ///< rows in order: the sample's likeliest, pilot coordinates
   std::uint32_t bins = 0;             ///< bit b: magnitude bin b entered
 };
@@ -58,11 +64,17 @@ struct Solution {
 /// How much a solve says: everything; or the fit and its verdict, for fits that only the polish asks for.
 enum class SolveDetail : std::uint8_t { everything, fit };
 
-/// Solves. `last`: the mixture (raw) to start from and to take labels from, if any; `polish`: its fit is
-/// reported instead of the refined one where it is the better; `paper`: what the paper's regressions of the
-/// last solve left, if any. Never throws for data; never reports NaN.
-Solution solve(const MomentState& state, const SolveSettings& settings, const Mixture* last,
-               const PolishDriver* polish, SolveDetail detail = SolveDetail::everything,
-               const PaperStart* paper = nullptr);
+/// What a solve knows beside the state.
+struct SolveMemory {
+  const Mixture* last = nullptr;  ///< raw: to start from and to take labels from
+  const PolishDriver* polish =
+      nullptr;                        ///< its fit is reported instead of the refined one where it is better
+  const PaperStart* paper = nullptr;  ///< what the paper's regressions of the last solve left
+  std::uint64_t refused_rows = 0;     ///< beside the state's own, before they became rows
+};
+
+/// Solves. Never throws for data; never reports NaN.
+Solution solve(const MomentState& state, const SolveSettings& settings, const SolveMemory& memory = {},
+               SolveDetail detail = SolveDetail::everything);
 
 }  // namespace mixstream

@@ -47,13 +47,8 @@ void mean_weights(const ModeModel& model, const ModeShape& shape, const RowTable
   double rows = 0.0;
   for (std::size_t t = 0; t < sample.size(); ++t) {
     const Row row = sample.row(t);
-    double total = 0.0;
-    for (std::size_t h = 0; h < k; ++h) {
-      double logit = 0.0;
-      for (std::size_t w = 0; w < width; ++w) logit += model.gate(h, w) * row.features[shape.gate[w]];
-      total += chances[h] = std::exp(std::clamp(logit, -300.0, 300.0));
-    }
-    for (std::size_t h = 0; h < k; ++h) weights[h] += row.weight * (chances[h] /= total);
+    open_gate(model, shape, row.features, chances);
+    for (std::size_t h = 0; h < k; ++h) weights[h] += row.weight * chances[h];
     for (std::size_t h = 0; h < k; ++h) {
       for (std::size_t l = 0; l + 1 < k; ++l) {
         const double slope = row.weight * chances[h] * ((h == l ? 1.0 : 0.0) - chances[l]);
@@ -248,7 +243,7 @@ void describe_modes(const ModeFit& fit, const ModeShape& shape, std::span<const 
 }
 
 double largest_dispersion(const ModeFit& fit) noexcept {
-  return 1.25 + 4.0 * std::sqrt(2.0 / std::max(static_cast<double>(fit.batches), 1.0));
+  return 1.25 + 4.0 * std::sqrt(2.0 / std::max(fit.dispersion_dof, 1.0));
 }
 
 }  // namespace mixstream

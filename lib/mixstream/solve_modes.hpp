@@ -35,8 +35,7 @@ void describe_modes(const ModeFit& fit, const ModeShape& shape, std::span<const 
                     const Layout& layout, const Pilot& pilot, Report& report);
 
 /// Variance of batch sums over what the scores promise, beyond which something remembers that the model does
-/// not: 1, a quarter for what rounding does to a right model, and four deviations of chance. A batch may lie
-/// in one mode and at one place of x, so that it counts for one number, not for one a parameter.
+/// not: 1, a quarter for what rounding does to a right model, and four deviations of chance.
 double largest_dispersion(const ModeFit& fit) noexcept;
 
 }  // namespace mixstream

@@ -17,6 +17,17 @@ struct Yielder {
   ~Yielder() = default;
 };
 
+/// How many stretches are under way on this thread that must be ended once begun: there a yielder may let
+/// others run, but not throw.
+inline thread_local constinit int unbreakable_stretches = 0;
+
+struct UnbreakableStretch {
+  UnbreakableStretch() noexcept { ++unbreakable_stretches; }
+  UnbreakableStretch(const UnbreakableStretch&) = delete;
+  UnbreakableStretch& operator=(const UnbreakableStretch&) = delete;
+  ~UnbreakableStretch() { --unbreakable_stretches; }
+};
+
 /// The slicer of this thread, or none.
 inline thread_local constinit Yielder* present_yielder = nullptr;
 

@@ -1,6 +1,7 @@
 // A sensor loop: latency of a row beside what else could be done with it, memory, slices of a refit.
 //   loop            JSON, one object a line
-//   loop --table    the tables of docs/embedding.md
+//   loop --table    the tables of docs/evaluation/tables/loop.md
+//   loop modes [--table]       only the rows of modes that persist
 //   loop slices | stretches    only the slices of refits; the longest stretches between their yield points
 #include <fmt/format.h>
 #include <malloc.h>
@@ -262,10 +263,16 @@ int main(int argc, char** argv) {
     bench_stretches();
     return 0;
   }
+  if (wish == "modes") {
+    bench_modes(argc > 2 ? LoopOutput::table : LoopOutput::json);
+    return 0;
+  }
   if (wish != "slices") {
     bench_latency(output);
     if (output == LoopOutput::table) fmt::print("\n");
     bench_memory(output);
+    if (output == LoopOutput::table) fmt::print("\n");
+    bench_modes(output);
     if (output == LoopOutput::table) fmt::print("\n");
   }
   bench_slices(output);

@@ -43,8 +43,9 @@ inline mixstream::LoopSettings loop_settings(std::size_t d, bool polish) {
   return settings;
 }
 
-/// How a benchmark speaks: JSON objects, one a line, or rows of tables for docs/embedding.md.
+/// How a benchmark speaks: JSON objects, one a line, or rows of tables for docs/evaluation/tables/loop.md.
 enum class LoopOutput { json, table };
 
+void bench_modes(LoopOutput output);   ///< rows in order, allocations, slices with rows between them
 void bench_slices(LoopOutput output);  ///< slices of refit_step against their budget
 void bench_stretches();                ///< the longest stretches between yield points, and where they lie

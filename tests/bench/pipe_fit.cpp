@@ -33,9 +33,19 @@ void append_fixed(std::string& text, double value) {
   text.append(at, digits + sizeof digits);
 }
 
+/// The four features of the laws: the columns themselves, or functions of them.
+enum class Curves { none, functions };
+constexpr const char* plain_map = "a,b,c,d";
+constexpr const char* function_map = "max(0,a),b,sqrt(c+9),log(d+9)";
+
+double feature_of(Curves curves, std::size_t column, double value) {
+  if (curves == Curves::none || column == 1) return value;
+  return column == 0 ? std::max(0.0, value) : column == 2 ? std::sqrt(value + 9.0) : std::log(value + 9.0);
+}
+
 /// Rows of two laws in four features, six decimals, as sensors write them; without the header. All are
 /// different: a fit of repeated rows finds that they are no sample of anything.
-std::string make_rows(std::size_t count) {
+std::string make_rows(std::size_t count, Curves curves = Curves::none) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   const double laws[2][4] = {{1.0, -2.0, 0.5, 1.5}, {-1.0, 1.0, 2.0, -0.5}};
@@ -44,7 +54,7 @@ std::string make_rows(std::size_t count) {
     const auto& law = laws[random() & 1];
     double x[4];
     double y = 0.3 * normal(random);
-    for (std::size_t j = 0; j < 4; ++j) y += law[j] * (x[j] = normal(random));
+    for (std::size_t j = 0; j < 4; ++j) y += law[j] * feature_of(curves, j, x[j] = normal(random));
     for (const double value : x) {
       append_fixed(csv, value);
       csv += ',';
@@ -117,6 +127,7 @@ struct Program {
   std::vector<std::string> words;
   double goal;  // ours over theirs in rows a second; 0: none
   int turns;
+  Curves curves = Curves::none;  // of the rows it gets
   double best = 1e300;
   double best_processor = 1e300;
   bool good = true;
@@ -125,7 +136,11 @@ struct Program {
 std::vector<Program> programs(const std::string& tool, const std::string& self, int turns) {
   const char* const script =
       "d <- data.table::fread(cmd = 'cat', showProgress = FALSE); print(coef(lm(y ~ a + b + c + d - 1, d)))";
-  return {{"mixstream fit", {tool, "fit", "-q", "-k", "2", "-y", "y", "-x", "a,b,c,d"}, 0.0, turns},
+  const auto fit = [&](const char* map) {
+    return std::vector<std::string>{tool, "fit", "-q", "-k", "2", "-y", "y", "-x", map};
+  };
+  return {{"mixstream fit", fit(plain_map), 0.0, turns},
+          {"mixstream fit with functions", fit(function_map), 0.0, turns, Curves::functions},
           {"mixstream reader alone", {self, "--read"}, 0.0, turns},
           {"fast_float alone", {self, "--parse"}, 1.0, turns},
           {"wc -l", {"wc", "-l"}, 0.2, turns},
@@ -133,11 +148,14 @@ std::vector<Program> programs(const std::string& tool, const std::string& self, 
           {"R fread + lm", {"Rscript", "-e", script}, 0.0, 1}};
 }
 
-bool compare_times(const std::string& rows, std::size_t row_count, std::vector<Program> all) {
+bool compare_times(std::size_t row_count, std::vector<Program> all) {
+  const std::string rows = make_rows(row_count);
+  const std::string curved = make_rows(row_count, Curves::functions);
   for (int turn = 0; turn < 5; ++turn) {
     for (Program& program : all) {
       if (turn >= program.turns) continue;
-      const Run run = feed([&](int pipe) { write_all(pipe, rows); }, program.words);
+      const Run run = feed([&](int pipe) { write_all(pipe, program.curves == Curves::none ? rows : curved); },
+                           program.words);
       program.good = program.good && run.good;
       program.best = std::min(program.best, run.seconds);
       program.best_processor = std::min(program.best_processor, run.processor_seconds);
@@ -169,7 +187,7 @@ bool compare_memory(const std::string& tool, bool in_full) {
       const std::string rows = make_rows(block);
       for (std::size_t i = 0; i < size / block; ++i) write_all(pipe, rows);
     };
-    const Run run = feed(write_rows, {tool, "fit", "-q", "-k", "2", "-y", "y", "-x", "a,b,c,d"});
+    const Run run = feed(write_rows, {tool, "fit", "-q", "-k", "2", "-y", "y", "-x", plain_map});
     good = good && run.good;
     std::printf("{\"benchmark\":\"pipe_memory\",\"rows\":%zu,\"mebibytes\":%.1f,\"goal\":64,\"ran\":%s}\n",
                 size, static_cast<double>(run.kibibytes) / 1024.0, run.good ? "true" : "false");
@@ -182,10 +200,10 @@ bool compare_memory(const std::string& tool, bool in_full) {
 bool compare_pipes(const std::string& tool, const std::string& self, std::size_t rows, bool in_full) {
   bool good = compare_memory(tool, in_full);  // first, while this program is small itself
   std::vector<Program> all = programs(tool, self, 5);
-  good = compare_times(make_rows(rows), rows, all) && good;
-  all.resize(4);  // the slow ones have shown what they can do
+  good = compare_times(rows, all) && good;
+  all.resize(5);  // the slow ones have shown what they can do
   for (Program& program : all) program.turns = 3;
-  return compare_times(make_rows(10 * rows), 10 * rows, all) && good;
+  return compare_times(10 * rows, all) && good;
 }
 
 int parse_standard_input() {

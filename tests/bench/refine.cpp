@@ -8,8 +8,8 @@
 #include "measure.hpp"
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/refinement/conditions.hpp"
+#include "mixstream/refinement/examiner.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
-#include "mixstream/refinement/judge.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "support/kept.hpp"
 
@@ -33,12 +33,12 @@ void measure(std::size_t d, std::size_t k, std::size_t rows) {
   const Conditions conditions(kept.tensor, kept.sample, set);
   const auto fitted = fit_conditions(conditions, start, {});
   if (!fitted) return;
-  Judge judge(kept.tensor, kept.sample);
+  Examiner examiner(kept.tensor, kept.sample);
   RefinedFit last = fitted.value();
-  judge.judge(last);
+  examiner.examine(last);
   const auto one_start = [&] {
     RefinedFit fit = fit_conditions(conditions, start, {}).value();
-    judge.judge(fit);
+    examiner.examine(fit);
     bench::keep(&fit);
   };
   const auto build = [&] {

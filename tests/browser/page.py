@@ -1,6 +1,8 @@
 """The report page in a real browser: page.py MIXSTREAM [--screenshots FOLDER]. Exit 77: there is no browser."""
 import json
+import math
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -37,6 +39,29 @@ def two_column_page(folder, group=None):
     return page
 
 
+def modes_page(folder):
+    """A pump whose modes last, and the fit that the tool printed."""
+    rows = run("simulate", "-k", "3", "-x", "1,u,v", "-n", "40000", "--stay", "0.99", "--wander", "0.99", "--noise", "0.09", "--seed", "7")
+    page = folder / "modes.html"
+    fit = run("fit", "-k", "3", "-y", "y", "-x", "1,u,v", "--modes", "persistent", "-q", "--report", str(page), rows=rows)
+    return page, json.loads(fit.splitlines()[-1])
+
+
+def gated_page(folder):
+    """Two laws of the temperature; it chooses between them near 17 degrees."""
+    draw = random.Random(4)
+    lines = ["temperature,wind,y"]
+    for _ in range(4000):
+        temperature, wind = draw.uniform(0, 40), draw.gauss(0, 1)
+        cold = draw.random() < 1 / (1 + math.exp(0.8 * (temperature - 17)))
+        y = (10 - 0.2 * temperature if cold else 1 + 0.5 * temperature) + 0.3 * wind + draw.gauss(0, 0.5)
+        lines.append(f"{temperature},{wind},{y}")
+    page = folder / "gated.html"
+    run("fit", "-k", "2", "-y", "y", "-x", "1,temperature,wind", "--modes", "gated", "--gate", "1,temperature", "-q", "--report", str(page),
+        rows="\n".join(lines).encode())
+    return page
+
+
 # How many pixels of a plot's canvas are near each of the page's law colours, and how many have any ink.
 PIXELS = """
 const canvas = arguments[0] === null ? null : document.querySelectorAll(".plot canvas")[arguments[0]];
@@ -61,6 +86,8 @@ class ReportPage(browser.Reader):
         cls.folder = tempfile.TemporaryDirectory()
         folder = pathlib.Path(cls.folder.name)
         cls.page, cls.fit = simulated_page(folder)
+        cls.modes, cls.persistent = modes_page(folder)
+        cls.gated = gated_page(folder)
         cls.columns = two_column_page(folder)
         cls.groups = two_column_page(folder, group="west")
         super().setUpClass()
@@ -84,7 +111,7 @@ class ReportPage(browser.Reader):
           return [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));""", caption)
 
     def test_no_page_complains_or_loads_anything(self):
-        for page in (self.page, self.columns, self.groups):
+        for page in (self.page, self.columns, self.groups, self.modes, self.gated):
             self.open(page)
             self.assertEqual([], self.browser.console())
             self.assertEqual([], self.browser.run("return performance.getEntriesByType('resource').map((one) => one.name)"))
@@ -169,7 +196,7 @@ class ReportPage(browser.Reader):
         self.assertGreater(after[0], 100)
 
     def test_no_width_overflows(self):
-        for page in (self.page, self.columns, self.groups):
+        for page in (self.page, self.columns, self.groups, self.modes, self.gated):
             self.open(page)
             for width in (320, 390, 768, 1600):
                 self.browser.size(width, 800, phone=width < 500)
@@ -179,13 +206,39 @@ class ReportPage(browser.Reader):
                 self.assertEqual(0, wide)
 
     def test_everything_has_a_name_for_those_who_do_not_see_it(self):
-        self.open(self.page)
-        nameless = self.browser.run("""
-          const short = (node) => (node.getAttribute("aria-label") || "").length < 40;
-          return {plots: [...document.querySelectorAll(".plot")].filter(short).length,
-            tables: [...document.querySelectorAll("table")].filter((table) => !table.caption || !table.querySelector("th[scope=col]")).length,
-            mains: document.querySelectorAll("main").length, heads: document.querySelectorAll("h1").length}""")
-        self.assertEqual({"plots": 0, "tables": 0, "mains": 1, "heads": 1}, nameless)
+        for page in (self.page, self.modes, self.gated):
+            self.open(page)
+            nameless = self.browser.run("""
+              const short = (node) => (node.getAttribute("aria-label") || "").length < 40;
+              return {plots: [...document.querySelectorAll(".plot, .strip, [role=img]")].filter(short).length,
+                tables: [...document.querySelectorAll("table")].filter((table) => !table.caption || !table.querySelector("th[scope=col]")).length,
+                mains: document.querySelectorAll("main").length, heads: document.querySelectorAll("h1").length}""")
+            self.assertEqual({"plots": 0, "tables": 0, "mains": 1, "heads": 1}, nameless)
+
+    def test_modes_are_drawn_as_the_fit_says(self):
+        self.open(self.modes)
+        # The strip's paths, as wide and high as they are: what each law has of the whole.
+        areas = self.browser.run("""return [...document.querySelector(".strip svg").children].map((path) =>
+          [...path.getAttribute("d").matchAll(/h([\\d.]+)v([\\d.]+)/g)].reduce((sum, [, wide, high]) => sum + wide * high / 1e5, 0))""")
+        for area, seen in zip(areas, self.persistent["modes"]["seen_share"], strict=True):
+            self.assertAlmostEqual(area, seen, delta=0.06)  # the strip begins with the polish
+        shown = self.cells("Chance of the next row's mode")
+        for i, row in enumerate(self.persistent["modes"]["transitions"]):
+            for j, chance in enumerate(row):
+                self.assertAlmostEqual(chance, float(shown[1 + i][1 + j].split(" \u00b1 ")[0]), delta=0.001)
+        arrows = self.browser.run("return [...document.querySelectorAll('.diagram text:not(.node)')].map((one) => Number(one.textContent))")
+        self.assertEqual(9, len(arrows))
+        wanted = sorted(chance for row in self.persistent["modes"]["transitions"] for chance in row)
+        for number, chance in zip(sorted(arrows), wanted):
+            self.assertAlmostEqual(number, chance, delta=0.06 * chance)
+        self.assertIn("lasts", self.browser.run("return document.querySelector('main').innerText"))
+
+    def test_a_gate_is_drawn_over_the_column_that_it_looks_at(self):
+        self.open(self.gated)
+        self.assertIn("takes over above temperature 17", self.browser.run("return document.querySelector('main').innerText"))
+        labels = self.browser.run("return [...document.querySelectorAll('.plot')].map((plot) => plot.getAttribute('aria-label')).filter((label) => label.startsWith('Weights of the laws over'))")
+        self.assertEqual(1, sum("over temperature" in label for label in labels))
+        self.assertEqual(0, sum("over wind" in label for label in labels))
 
     def test_paper_is_light_and_the_screen_is_as_before_afterwards(self):
         self.open(self.page)
@@ -204,7 +257,8 @@ def screenshots(folder):
     """The page as people see it."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work, browser.Browser() as chromium:
-        pages = {"simulated": simulated_page(pathlib.Path(work))[0], "columns": two_column_page(pathlib.Path(work))}
+        place = pathlib.Path(work)
+        pages = {"simulated": simulated_page(place)[0], "columns": two_column_page(place), "modes": modes_page(place)[0], "gated": gated_page(place)}
         for name, page in pages.items():
             for scheme in ("light", "dark"):
                 chromium.size(1200, 900)

@@ -1,4 +1,4 @@
-"""docs/http-api.md says what the server does: api_page.py SERVE_FAKE SOURCE_ROOT"""
+"""docs/reference/http.md says what the server does: api_page.py SERVE_FAKE SOURCE_ROOT"""
 import json
 import pathlib
 import re
@@ -12,7 +12,7 @@ from fake import PATIENCE, Fake
 
 PROGRAM = sys.argv.pop(1)
 ROOT = pathlib.Path(sys.argv.pop(1))
-PAGE = (ROOT / "docs" / "http-api.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "http.md").read_text()
 RULES = ROOT / "docs" / "examples" / "alerts.yml"
 
 
@@ -50,7 +50,7 @@ class ApiPage(unittest.TestCase):
 
     def test_every_address_of_the_table_is_there_and_takes_its_method(self):
         rows = re.findall(r"^\| (`/.*?) \| (GET|POST) \|", PAGE, re.M)
-        self.assertEqual(11, len(rows))
+        self.assertEqual(13, len(rows))
         for addresses, method in rows:
             for address in re.findall(r"`(.*?)`", addresses):
                 found = self.fake.get(address.replace("NAME", "pump"))[0]

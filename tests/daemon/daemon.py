@@ -154,7 +154,7 @@ class Daemon:
 
     def kill(self):
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(300)  # it is dead at once; a machine under load takes its time to say so
 
     def terminate(self, seconds=10):
         self.process.send_signal(signal.SIGTERM)

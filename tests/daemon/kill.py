@@ -18,6 +18,7 @@ LEAST_MESSAGES = 2  # that a round must take in before it is killed
 BURST = 10  # messages that are on their way when the kill falls
 AT_ONCE = 20000  # messages that a broker may hold: from 65,536 on mosquitto 2.0.11 stands still, for every client
 MOST_IDLE = 0.1  # share of rounds that may be killed with nothing on its way
+IN_SNAPSHOTS = 0.25  # share of rounds whose kill waits for a snapshot that is being written
 
 
 class Feeder(threading.Thread):
@@ -65,6 +66,19 @@ def stored(folder):
     return 0
 
 
+def writes_snapshot(folder):
+    return any(name.startswith("snapshot-") and name.endswith(".tmp") for name in os.listdir(folder))
+
+
+def wait_for_snapshot(folder, feeder):
+    """Until one is being written while messages go on coming; not for ever, for it may be over between two looks."""
+    feeder.wanted = len(feeder.lines) + 10 * BURST
+    end = time.monotonic() + 0.4
+    while not writes_snapshot(folder) and time.monotonic() < end:
+        pass
+    feeder.wanted = len(feeder.lines) + BURST
+
+
 def play_round(daemon, feeder, state, numbers, words):
     """Starts the daemon and kills it while a burst comes; how many messages of it were not stored."""
     before = stored(state)
@@ -85,12 +99,26 @@ def play_round(daemon, feeder, state, numbers, words):
     begun = len(feeder.lines)
     while len(feeder.lines) == begun:  # as soon as it has begun: a quick daemon stores it in some milliseconds
         time.sleep(0.0002)
-    time.sleep(numbers.random() * 0.003)
+    if numbers.random() < IN_SNAPSHOTS:
+        wait_for_snapshot(state, feeder)
+    else:
+        time.sleep(numbers.random() * 0.003)
     daemon.kill()
+    play_round.in_snapshots += writes_snapshot(state)  # what it was writing lies there unfinished
     return feeder.wanted - stored(state)
 
 
-play_round.starts = 0
+play_round.starts = play_round.in_snapshots = 0
+
+
+def play(rounds, *round_of):
+    """All rounds; how many messages of each were not stored."""
+    unstored = []
+    for number in range(rounds):
+        unstored.append(play_round(*round_of, f"round {number}"))
+        if (number + 1) % 500 == 0:
+            print(f"{number + 1} rounds, {play_round.starts} kills at the start, {play_round.in_snapshots} inside snapshots", flush=True)
+    return unstored
 
 
 def compare_with_a_replay(same_state, daemon, folder):
@@ -143,7 +171,7 @@ def main():
         started.append(feeder.pub)
         feeder.start()
         state = os.path.join(beaten, "state", "pump")
-        unstored = [play_round(daemon, feeder, state, numbers, f"round {number}") for number in range(rounds)]
+        unstored = play(rounds, daemon, feeder, state, numbers)
         idle = sum(count <= 0 for count in unstored)
         check(idle <= MOST_IDLE * rounds, f"{idle} of {rounds} kills fell when nothing was on its way: too little load")
         feeder.wanted = 0
@@ -173,7 +201,9 @@ def main():
         compare_with_a_replay(same_state, daemon, folder)
         if rounds >= 100:
             check(beaten_counts["duplicate"] > 0, "no redelivery was ever seen: the test proves nothing")
-        print(f"{rounds} rounds and {play_round.starts} kills at the start, {rows} rows, {beaten_counts['duplicate']} redelivered rows not folded again; "
+            check(play_round.starts > 0 and play_round.in_snapshots > 0, "no kill fell at the start, or none inside a snapshot")
+        print(f"{rounds} rounds, {play_round.in_snapshots} of them killed inside a snapshot, and {play_round.starts} kills at the start; "
+              f"{rows} rows, {beaten_counts['duplicate']} redelivered rows not folded again; "
               f"{sum(unstored) / rounds:.1f} messages on their way at a kill, none at {idle}")
 
 

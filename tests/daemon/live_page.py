@@ -35,7 +35,7 @@ AFTER = ((1.4, -0.6, 0.9), (-0.8, -1.0, 0.6))
 
 @contextlib.contextmanager
 def real_daemon():
-    """A mixstreamd, and a function that sends it rows of the given laws: 5000, waits for them, pauses, and so on."""
+    """A mixstreamd, and a function that sends it rows of the given laws: 5000, waits for the fit of them, and so on."""
     with place() as (folder, started):
         port = free_port()
         daemon = Daemon(DAEMON, folder, STREAM.format(port=port))
@@ -49,13 +49,12 @@ def real_daemon():
             constant, slope, bend = laws[numbers.random() < 0.4]
             return b"%.6f,%.6f\n" % (t, constant + slope * t + bend * t * t + numbers.gauss(0, 0.14))
 
-        def send(laws, count, pause=0.0):
+        def send(laws, count):
             with socket.create_connection(("127.0.0.1", port)) as connection:
                 for _ in range(0, count, 5000):
-                    before = daemon.metric("mixstream_rows_folded_total", "pump")
+                    after = daemon.metric("mixstream_rows_folded_total", "pump") + 5000
                     connection.sendall(b"".join(line(laws) for _ in range(5000)))
-                    wait_until(lambda: daemon.metric("mixstream_rows_folded_total", "pump") >= before + 5000, what="rows folded")
-                    time.sleep(pause)
+                    wait_until(lambda: daemon.metric("mixstream_fit_rows", "pump") >= after, 60, what="the rows' fit")
         yield daemon, send
 
 
@@ -166,7 +165,7 @@ class OfAnything(Reader):
             self.see("valve", "h1")
             self.see("Fit accepted")
             names = self.browser.run("return [...document.querySelectorAll('.streams a')].map((link) => link.textContent)")
-            self.assertEqual(3, len(names))
+            self.assertEqual(4, len(names))
             self.browser.run("document.querySelectorAll('.streams a')[2].click()")
             self.see("boiler", "h1")
             self.see("The broker mqtts://broker.plant:8883 has not answered", ".banners")
@@ -230,7 +229,7 @@ class OfAnything(Reader):
 
     def test_narrow_and_wide_the_page_fits_and_everything_has_a_name(self):
         with small_fake() as fake:
-            for stream in ("pump", "valve", "boiler"):
+            for stream in ("pump", "valve", "boiler", "furnace"):
                 self.open(fake, stream)
                 self.see(stream, "h1")
                 self.see("Rows since the state began")
@@ -269,8 +268,8 @@ def screenshots(folder):
             time.sleep(5)
             chromium.screenshot(folder / name, whole)
         with real_daemon() as (daemon, send):
-            send(BEFORE, 100000, 0.1)
-            send(AFTER, 50000, 1.0)
+            send(BEFORE, 100000)
+            send(AFTER, 50000)
             flow = threading.Thread(target=send, args=(AFTER, 150000, 1.0))
             flow.start()
             shoot(daemon.url, "live-light.jpg", size=(1200, 2300), whole=False)
@@ -282,6 +281,8 @@ def screenshots(folder):
             for word in ("change", "ill", "stale"):
                 fake.say(word)
             shoot(fake.url + "#stream=boiler", "boiler.png")
+            shoot(fake.url + "#stream=furnace", "modes-light.png")
+            shoot(fake.url + "#stream=furnace", "modes-phone.png", "dark", size=(390, 844))
             shoot(fake.url + "#stream=pump", "stale-phone.png", size=(390, 844), whole=False)
 
 

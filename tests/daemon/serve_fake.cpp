@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <iostream>
+#include <optional>
 #include <thread>
 
 #include "mixstream/estimator.hpp"
@@ -20,15 +21,16 @@ namespace {
 class LiveStream {
  public:
   LiveStream(const std::string& name, const std::string& map, std::size_t k, std::vector<double> laws,
-             std::vector<double> weights)
+             std::vector<double> weights, std::optional<double> stay = {})
       : map_(FeatureMap::parse(map).value()),
         simulation_({.map = map_,
                      .component_count = k,
                      .weights = std::move(weights),
                      .noise_variances = {0.02},
                      .coefficients = std::move(laws),
-                     .seed = 5}),
-        estimator_(Estimator::create(settings(k)).value()) {
+                     .seed = 5,
+                     .stay = stay}),
+        estimator_(Estimator::create(settings(k, stay ? Modes::persistent : Modes::independent)).value()) {
     view_.name = name;
     view_.source = "MQTT plant/+/" + name;
     view_.feature_map = map;
@@ -53,6 +55,8 @@ class LiveStream {
     view_.rows.in = view_.rows.folded + view_.rows.duplicate + view_.rows.refused_total();
     view_.rows_per_second = per_second;
     view_.last_row = std::chrono::system_clock::now();
+    ModesNow modes;
+    if (estimator_.describe_modes(modes)) view_.modes = modes;
     view_.journal_bytes = view_.rows.in % 100000 * 40;
     view_.snapshot = *view_.last_row - 20s;
   }
@@ -60,12 +64,13 @@ class LiveStream {
   StreamView& view() { return view_; }
 
  private:
-  EstimatorSettings settings(std::size_t k) const {
+  EstimatorSettings settings(std::size_t k, Modes modes) const {
     EstimatorSettings settings;
     settings.state.layout = {static_cast<int>(map_.feature_count()), map_.constant_feature()};
     settings.state.feature_map = map_.text();
     settings.state.response = "y";
-    settings.state.memory = {Memory::Kind::window_rows, 40000.0};
+    if (modes == Modes::independent) settings.state.memory = {Memory::Kind::window_rows, 40000.0};
+    settings.solve.modes = modes;
     settings.solve.component_count = k;
     settings.solve.feature_names = map_.names();
     settings.every = 5000;
@@ -146,11 +151,14 @@ int main(int count, char** arguments) {
   FakeDaemon daemon;
   LiveStream pump("pump", "1,t,t^2", 2, {0.5, 1.5, -1.0, -0.8, -1.0, 0.6}, {0.6, 0.4});
   LiveStream valve("valve", "1,u,v", 3, {0.0, 1.0, 1.0, 2.0, -1.0, 0.5, -2.0, 0.5, -1.5}, {0.5, 0.3, 0.2});
+  LiveStream furnace("furnace", "1,t", 3, {1.0, 0.8, -0.6, 1.2, -1.4, -0.7}, {0.5, 0.3, 0.2}, 0.99);
   pump.absorb(rows_before, 0.0);
+  furnace.absorb(rows_before / 2, 5.0);
   valve.absorb(rows_before / 2, 12.5);
   daemon.set(pump.view());
   daemon.set(valve.view());
   daemon.set(unconnected());
+  daemon.set(furnace.view());
   const Outcome<std::unique_ptr<WebServer>> server = WebServer::start(settings, daemon);
   if (!server) {
     std::cerr << server.refusal().text << "\n";

@@ -1,4 +1,4 @@
-"""The unit is clean and well hardened.  service.py SYSTEMD_ANALYZE UNIT MIXSTREAMD"""
+"""The unit is clean, well hardened, and says what a daemon with many streams and secrets needs.  service.py SYSTEMD_ANALYZE UNIT MIXSTREAMD"""
 
 import os
 import re
@@ -12,6 +12,9 @@ with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "mixstreamd.service")
     with open(unit) as file:
         text = re.sub(r"^ExecStart=\S+", "ExecStart=" + program, file.read(), flags=re.M)
+    for key in ("LimitNOFILE=", "RuntimeDirectory=", "TimeoutStartSec=", "# LoadCredential=mqtt-password:"):
+        assert re.search("^" + key + r"\S+", text, re.M), f"the unit lacks {key}"
+    text = re.sub(r"^# LoadCredential=([\w-]+):\S+", r"LoadCredential=\1:/dev/null", text, flags=re.M)  # as who uncomments them
     with open(path, "w") as file:
         file.write(text.replace("man:mixstreamd(8) man:mixstreamd.toml(5)", "https://example.org"))  # not installed here
     result = subprocess.run([analyze, "verify", "--recursive-errors=no", path], capture_output=True, text=True)

@@ -144,6 +144,12 @@ def replay_goes_on_where_it_was(program, same_state):
         result = subprocess.run([same_state, beaten.config, calm.config], capture_output=True, text=True)
         check(result.returncode == 0 and '"folded":120000' in result.stdout, result.stdout + result.stderr)
         print(f"{kills} kills")
+        with open(files[-1], "a") as file:
+            file.write("broken,row\n")
+        calm.start()
+        check(calm.process.wait(120) == 0, calm.log()[-2000:])
+        result = subprocess.run([same_state, beaten.config, calm.config], capture_output=True, text=True)
+        check(result.returncode == 1, f"one refused row more is another state: {result.stdout + result.stderr}")
 
 
 def long_last_line(program, same_state):

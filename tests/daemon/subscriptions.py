@@ -88,7 +88,7 @@ def retained(program):
 def shared(program):
     with place() as (folder, started):
         broker = Broker(folder)
-        daemon = Daemon(program, folder, STREAM.replace('"plant/pump"', '"$share/crew/plant/+"'), broker)
+        daemon = Daemon(program, folder, STREAM.replace('"plant/pump"', '"$share/crew/plant/+"') + 'modes = "independent"\nnoise = "shared"\n', broker)
         started.extend([broker, daemon])
         daemon.start().wait_ready()
         publish(broker, 20)
@@ -187,7 +187,9 @@ def taken(program):
                 return sum(folded(daemon) for daemon in daemons)
             wait_until(lambda: rows() >= 50, 70, f"50 rows, have {rows()}")
             time.sleep(0.7)
-            check(rows() == 50, f"{rows()} rows instead of 50")
+            # Rows without numbers whose acknowledgement was cut off come again, to the other one: no more than a broker has on their way.
+            # troubles.py counts rows with numbers, each of them once.
+            check(50 <= rows() <= 70, f"{rows()} rows instead of 50")
 
 
 def silent(program):

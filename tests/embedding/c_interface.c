@@ -143,6 +143,44 @@ static void check_moments(void) {
   mixstream_destroy(loop);
 }
 
+/* The feature language: values of a row, in whatever a column stands for, become features. */
+static void check_map(void) {
+  const char* columns[3] = {"Flow (m3/h)", "t", "mode"};
+  const char* words = "1,Flow (m3/h),log(t),max(0,t-18),mode==\"eco\",lag(t,1)";
+  char text[200];
+  double features[6];
+  double row[3] = {5.0, 20.0, 0.0};
+  mixstream_status status = MIXSTREAM_INTERNAL;
+  mixstream_map* map = mixstream_map_create(words, columns, 3, &status, text, sizeof text);
+  CHECK(map != NULL && status == MIXSTREAM_OK);
+  CHECK(mixstream_map_feature_count(map) == 6 && mixstream_map_column_count(map) == 3);
+  CHECK(mixstream_map_constant(map) == 0 && strcmp(mixstream_map_feature(map, 2), "log(t)") == 0);
+  CHECK(strcmp(mixstream_map_column(map, 0), "Flow (m3/h)") == 0 && mixstream_map_column(map, 3) == NULL);
+  row[2] = mixstream_map_code(map, 2, "eco");
+  CHECK(mixstream_map_code(map, 2, "fast") != row[2] && isnan(mixstream_map_code(map, 1, "eco")));
+  CHECK(mixstream_map_row(map, row, 3, features, 6) == MIXSTREAM_NO_EARLIER_ROW && isnan(features[5]));
+  row[1] = 30.0;
+  CHECK(mixstream_map_row(map, row, 3, features, 6) == MIXSTREAM_OK);
+  CHECK(features[0] == 1.0 && features[1] == 5.0 && features[2] == log(30.0) && features[3] == 12.0);
+  CHECK(features[4] == 1.0 && features[5] == 20.0);
+  row[1] = -1.0;
+  CHECK(mixstream_map_row(map, row, 3, features, 6) == MIXSTREAM_UNDEFINED_FEATURE && isnan(features[2]));
+  CHECK(features[5] == 30.0);
+  mixstream_map_gap(map);
+  row[1] = 1.0;
+  CHECK(mixstream_map_row(map, row, 3, features, 6) == MIXSTREAM_NO_EARLIER_ROW);
+  CHECK(mixstream_map_row(map, row, 2, features, 6) == MIXSTREAM_WRONG_WIDTH);
+  CHECK(mixstream_map_row(map, NULL, 3, features, 6) == MIXSTREAM_BAD_ARGUMENT);
+  mixstream_map_destroy(map);
+  CHECK(mixstream_map_create("1,flow", columns, 3, &status, text, sizeof text) == NULL);
+  CHECK(status == MIXSTREAM_BAD_SETTINGS && strstr(text, "Flow (m3/h)") != NULL);
+  CHECK(mixstream_map_create(NULL, NULL, 0, &status, NULL, 0) == NULL && status == MIXSTREAM_BAD_ARGUMENT);
+  map = mixstream_map_create("1,u,u^2", NULL, 0, &status, NULL, 0);
+  CHECK(map != NULL && mixstream_map_column_count(map) == 1);
+  mixstream_map_destroy(map);
+  mixstream_map_destroy(NULL);
+}
+
 int main(void) {
   const mixstream_settings settings = line_settings();
   const double x[2] = {1.0, 3.0};
@@ -153,6 +191,7 @@ int main(void) {
   mixstream_status status = MIXSTREAM_NOT_DONE;
   mixstream_loop* loop = mixstream_create(&settings, NULL, NULL, 0);
   check_moments();
+  check_map();
   CHECK(mixstream_abi_version() == MIXSTREAM_ABI_VERSION);
   check_refusals();
   absorb_rows(loop, 4000, 1);

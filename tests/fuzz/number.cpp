@@ -39,6 +39,8 @@ bool is_decimal(const std::string& text) {
   while (skip(" \t")) {
   }
   skip("%");
+  while (skip(" \t")) {
+  }
   return at == text.size();
 }
 

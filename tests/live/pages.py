@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Help, manual pages, completion and docs/json.md say the same. pages.py MIXSTREAM SOURCE_ROOT"""
+"""Help, manual pages, completion and docs/reference/json.md say the same. pages.py MIXSTREAM SOURCE_ROOT"""
 import json
 import pathlib
 import re
@@ -13,7 +13,7 @@ from tool import PATIENCE, rows
 
 PROGRAM = sys.argv.pop(1)
 ROOT = pathlib.Path(sys.argv.pop(1))
-MAN = ROOT / "docs" / "man"
+MAN = ROOT / "docs" / "reference" / "man"
 COMPLETION = ROOT / "apps" / "mixstream" / "completion" / "mixstream"
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
 
@@ -89,13 +89,25 @@ class Pages(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (0, ""), page.name)
 
     def test_every_field_of_a_fit_is_documented(self):
-        text = (ROOT / "docs" / "json.md").read_text()
+        text = (ROOT / "docs" / "reference" / "json.md").read_text()
         for words in ([], ["--group", "t"], ["--method", "paper", "--noise-variance", "0.01"]):
             done = run(PROGRAM, "fit", "-q", "-x", "1,t" if not words or words[0] != "--group" else "1",
                        "-y", "y", *words, input="\n".join(["t,y"] + rows(500)))
             for line in done.stdout.splitlines()[:2]:
                 for name in self.names(json.loads(line)):
                     self.assertIn(f"`{name}`", text)
+
+    def test_the_settings_page_has_every_choice_of_a_fit(self):
+        page = (ROOT / "docs" / "reference" / "settings.md").read_text()
+        told = set(re.findall(r"^\|[^|]*\| `(-[\w-]+)`", page, flags=re.M))
+        help_text = run(PROGRAM, "fit", "--help").stdout
+        choices = set()
+        for part in ("How to solve:", "The past:"):
+            choices.update(re.findall(r"^  (?:-\w,)?(-[\w-]+)", help_text.split(part)[1].split("\n\n")[0], flags=re.M))
+        self.assertGreater(len(choices), 20)
+        known = options_of("fit")
+        self.assertEqual(told - known, set())
+        self.assertEqual({name for name in choices if name not in told} - {"--load", "--save", "--components"}, set())
 
     def names(self, value):
         if isinstance(value, dict):

@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -44,6 +45,38 @@ def on_terminal(words, lines, columns=80, pause=0.0, **variables):
     os.close(main)
     assert process.wait(PATIENCE) in (0, 3)
     return shown.decode().replace("\r\n", "\n")
+
+
+class Stream:
+    """The tool with a stream that goes on, its stderr on a terminal; its stdin too where rows are typed."""
+
+    def __init__(self, words, lines=(), typed=False):
+        self.main, side = pty.openpty()
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+        self.process = subprocess.Popen([PROGRAM, *words], stdin=side if typed else subprocess.PIPE, stdout=side, stderr=side)
+        os.close(side)
+        self.shown = ""
+        if lines:
+            self.send(lines)
+
+    def send(self, lines):
+        self.process.stdin.write("".join(line + "\n" for line in lines).encode())
+        self.process.stdin.flush()
+
+    def wait_for(self, text):
+        end = time.monotonic() + PATIENCE
+        while text not in self.shown:
+            left = end - time.monotonic()
+            assert left > 0 and select.select([self.main], [], [], left)[0], f"'{text}' is not shown: {self.shown!r}"
+            self.shown += os.read(self.main, 1 << 16).decode()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+        os.close(self.main)
 
 
 def screen_lines(shown):
@@ -88,6 +121,18 @@ class Terminal(unittest.TestCase):
         narrow = on_terminal(self.words, lines, columns=20, pause=0.5)
         for piece in re.findall(r"\r\x1b\[K([^\r\n\x1b]*)", narrow):
             self.assertLess(len(piece), 20)
+
+    def test_progress_is_right_to_the_last_row_while_the_stream_stands_still(self):
+        for first, more in ((10, 1), (1000, 1500), (10, 4000)):
+            lines = ["t,y"] + rows(first + more)
+            with Stream([*self.words], lines[: 1 + first]) as stream:
+                stream.wait_for(f"{first:,} row")
+                stream.send(lines[1 + first:])
+                stream.wait_for(f"{first + more:,} rows, ")
+
+    def test_without_a_file_it_says_that_it_waits(self):
+        with Stream(self.words, typed=True) as stream:
+            stream.wait_for("waiting for rows on the keyboard: give a file, or type rows and end with Ctrl-D")
 
 
 unittest.main(verbosity=2)

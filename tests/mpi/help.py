@@ -7,7 +7,7 @@ import unittest
 
 from jobs import ENVIRONMENT, MIXSTREAM, MPI, PATIENCE, command
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "man" / "mixstream-mpi.1"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "man" / "mixstream-mpi.1"
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]*")
 
 

@@ -28,7 +28,7 @@ void run(const Setting& setting, std::size_t rows, std::uint64_t seed, Outcomes&
   Estimator estimator = estimator_for(setting, drawn.layout, seed);
   absorb_all(estimator, drawn.rows);
   const Report report = estimator.fit();
-  const Solution plain = solve(estimator.state(), estimator.settings().solve, nullptr, nullptr);
+  const Solution plain = solve(estimator.state(), estimator.settings().solve);
   const double error = law_error(drawn.truth, report.mixture());
   outcomes.yardstick.push_back(
       law_error(drawn.truth, fit_em(drawn.rows, drawn.truth, {.noise = setting.noise()}).mixture));
@@ -45,7 +45,7 @@ void run(const Setting& setting, std::size_t rows, std::uint64_t seed, Outcomes&
 std::string ratios(const std::vector<double>& errors, const std::vector<double>& yardstick) {
   std::vector<double> ratio;
   for (std::size_t i = 0; i < errors.size(); ++i) ratio.push_back(errors[i] / yardstick[i]);
-  return fmt::format("{:5.2f} {:5.2f} {:6.2f}", median(ratio),
+  return fmt::format("{:.2f} | {:.2f} | {:.2f}", median(ratio),
                      root_mean_square(errors) / root_mean_square(yardstick),
                      *std::ranges::max_element(ratio));
 }
@@ -54,15 +54,18 @@ std::string ratios(const std::vector<double>& errors, const std::vector<double>&
 
 int main(int count, char** words) {
   const auto [rows, seeds, only, first_seed] = StudyWords(count, words, "", 70000);
-  fmt::print("{} rows, {} seeds from {}; error / MLE error: median, rms, maximum\n", rows, seeds, first_seed);
-  fmt::print("{:<12} {:>8}  {:^19} {:^19} {:>8} {:>8} {:>9} {:>8} {:>9}\n", "setting", "MLE", "refined",
-             "polished", "failures", "as ok", "rejected", "unpol.", "solve ms");
+  fmt::print("{} rows, {} seeds from {}\n\n", rows, seeds, first_seed);
+  fmt::print(
+      "| setting | features | MLE, rms | refined / MLE, median | refined, rms | refined, largest "
+      "| polished / MLE, median | polished, rms | polished, largest "
+      "| failures | failures called ok | rejected | not polished | solve, ms |\n|{}\n",
+      "---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
   int wrong = 0;
   for (const Setting& setting : table_settings()) {
     if (!only.empty() && setting.name != only) continue;
     Outcomes outcomes;
     for (std::size_t s = 0; s < seeds; ++s) run(setting, rows, first_seed + s, outcomes);
-    fmt::print("{:<12} {:8.4f}  {} {} {:8} {:8} {:9} {:8} {:9.1f}\n", setting.name,
+    fmt::print("| {} | {} | {:.4f} | {} | {} | {} | {} | {} | {} | {:.1f} |\n", setting.name, setting.map,
                root_mean_square(outcomes.yardstick), ratios(outcomes.refined, outcomes.yardstick),
                ratios(outcomes.polished, outcomes.yardstick), outcomes.failures, outcomes.failures_called_ok,
                outcomes.rejected, outcomes.not_polished, 1e3 * median(outcomes.solve_seconds));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "complaints.hpp"
 #include "experiments/statistics.hpp"
 #include "mixstream/following/polish_driver.hpp"
 #include "mixstream/likelihood/em.hpp"
@@ -104,7 +105,7 @@ void study_accuracy(const Setting& setting, std::size_t rows, std::uint64_t seed
     if (verbose) {
       fmt::print("  seed {} MLE {:.4f} refined {:.2f} polished {:.2f} resets {} {}\n", seed, mle,
                  refined / mle, error / mle, pass.resets,
-                 pass.refined.accepted ? "accepted" : pass.refined.complaints.text());
+                 pass.refined.accepted ? "accepted" : text_of(pass.refined.complaints));
     }
   }
   fmt::print(

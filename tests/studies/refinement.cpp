@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "complaints.hpp"
 #include "experiments/statistics.hpp"
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/refinement/refine.hpp"
@@ -38,7 +39,8 @@ struct Summary {
 void tell_odd_one(std::uint64_t seed, double error, const RefinedFit& fit) {
   fmt::print("  seed {}: error {:.4f}, J/dof {:.2f} (usual {:.2f}), {}, start {}, rivals {}, {}\n", seed,
              error, fit.distance / static_cast<double>(fit.dof), fit.usual_ratio(), fit.conditions,
-             fit.starts_tried, fit.rivals, fit.accepted ? "accepted" : "rejected: " + fit.complaints.text());
+             fit.starts_tried, fit.rivals,
+             fit.accepted ? "accepted" : "rejected: " + text_of(fit.complaints));
 }
 
 void add_fit(const Setting& setting, const Drawn& drawn, std::uint64_t seed, bool yardstick,
@@ -71,7 +73,7 @@ void add_fit(const Setting& setting, const Drawn& drawn, std::uint64_t seed, boo
   summary.failures += error > failed_error;
   summary.accepted_failures += error > failed_error && fit.accepted;
   summary.rejected += !fit.accepted;
-  summary.fallbacks += fit.conditions.starts_with("q<=");
+  summary.fallbacks += fit.cubic;
   summary.rivals += fit.rivals > 0;
   if (error > failed_error || !fit.accepted) tell_odd_one(seed, error, fit);
 }

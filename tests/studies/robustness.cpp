@@ -5,7 +5,7 @@
 //   robustness errors   [SEEDS [ROWS]]  standard errors against the real spread
 //   robustness few      [SEEDS]         100 to 3,000 rows: right and wrong models, and how many are called ok
 //   robustness drift    [SEEDS]         laws that change at row 300,000 of 500,000, and laws that do not
-// Exits 1 when a claim of docs/benchmarks.md does not hold.
+// Exits 1 when a claim of docs/evaluation does not hold.
 #include <fmt/core.h>
 
 #include <algorithm>

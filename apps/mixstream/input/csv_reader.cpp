@@ -215,16 +215,13 @@ bool CsvReader::mend_trailing_delimiter() {
 /// A row of words below the header, such as s,kW,: nowhere a number, a time or a word for a missing value,
 /// and a word where a number is wanted.
 bool CsvReader::is_units() const noexcept {
-  constexpr std::size_t longest_unit = 16;
   if (fields_.size() != columns_.size()) return false;
   bool any = false;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     const std::string_view field = without_blanks(fields_[i].bytes);
     const bool wanted = uses_[i].number >= 0 && !uses_[i].coded;
     if (field.empty()) continue;
-    const NumberKind kind = parse_number(field, number_rules_).kind;
-    if (field.size() > longest_unit || kind != NumberKind::text || style_of(field) != NumberStyle::none)
-      return false;
+    if (!may_be_unit(field, number_rules_)) return false;
     any = any || wanted;
   }
   return any;

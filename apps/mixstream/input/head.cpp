@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include <simdjson.h>
+
 #include "input/columns.hpp"
 #include "input/fields.hpp"
 #include "input/ndjson_reader.hpp"
@@ -71,6 +73,11 @@ Refusal binary_input(std::string_view bytes) {
               ", not text: give CSV or NDJSON (plain, gzip or zstd), or name a raw format and its width"});
 }
 
+/// Carriage returns that no newline follows.
+std::size_t inner_returns(std::string_view line) noexcept {
+  return static_cast<std::size_t>(std::ranges::count(line, '\r')) - (line.ends_with('\r') ? 1 : 0);
+}
+
 /// Above the table, comments begin with # too.
 bool is_comment(std::string_view line, const InputSettings& settings) noexcept {
   return line.starts_with('#') || (settings.comment != 0 && line.starts_with(settings.comment));
@@ -107,6 +114,8 @@ Outcome<std::string_view> first_line(Window& window, const InputSettings& settin
     const std::string_view bytes = unread(window);
     const std::string_view line = bytes.substr(0, bytes.find('\n'));
     if (line.find('\0') != std::string_view::npos) return binary_input(bytes);
+    if (inner_returns(line) >= 2)
+      return bad({"its lines end in carriage returns alone: tr '\\r' '\\n' < FILE | mixstream ..."});
     if (line.size() > settings.max_line) {
       return bad(
           {"the first line is longer than ", std::to_string(settings.max_line), " bytes: is this text?"});
@@ -164,7 +173,9 @@ std::vector<std::string> names_of(const std::vector<Field>& fields) {
 
 /// How the lines of a table look: their fields, and whether some are numbers.
 struct LineShape {
-  std::size_t fields = 0;  ///< 0: a quoted field does not end
+  std::size_t fields =
+      0;                ///< 0: a quoted field does not end; without the empty one behind a trailing delimiter
+  std::size_t cut = 0;  ///< with it
   bool any_number = false;
   bool any_empty = false;  ///< but the last, behind a trailing delimiter
   bool all_numbers = true;
@@ -178,6 +189,7 @@ LineShape shape_of(std::string_view line, char delimiter, const InputSettings& s
   LineShape shape;
   if (cut_row(with_end.data(), with_end.data() + with_end.size(), delimiter, fields, next) != Cut::row)
     return shape;
+  shape.cut = fields.size();
   if (fields.size() > 1 && fields.back().bytes.empty()) fields.pop_back();
   shape.fields = fields.size();
   for (const Field& field : fields) {
@@ -213,7 +225,14 @@ char delimiter_for(std::string_view line, const InputSettings& settings) noexcep
   return settings.delimiter != 0 ? settings.delimiter : delimiter_of(line);
 }
 
-/// Whether `line` may name the columns of the lines behind it: all have as many fields.
+/// Whether a line of words holds units rather than names: some columns have none, or signs say so.
+bool are_units(std::string_view line, char delimiter, const InputSettings& settings) {
+  const LineShape shape = shape_of(line, delimiter, settings);
+  return shape.any_empty || shape.cut > shape.fields || line.find_first_of("/%[") != std::string_view::npos;
+}
+
+/// Whether `line` may name the columns of the lines behind it: all have as many fields, and the first holds a
+/// number, or the second where the first holds units.
 bool names_columns(const std::vector<std::string_view>& lines, std::size_t line,
                    const InputSettings& settings) {
   const char delimiter = delimiter_for(lines[line], settings);
@@ -221,9 +240,14 @@ bool names_columns(const std::vector<std::string_view>& lines, std::size_t line,
   const std::size_t fewest = line == 0 ? 1 : 2;
   if (names.fields < fewest || names.all_numbers || line + 1 == lines.size()) return false;
   for (std::size_t i = line + 1; i < lines.size(); ++i) {
-    if (shape_of(lines[i], delimiter, settings).fields != names.fields) return false;
+    const LineShape row = shape_of(lines[i], delimiter, settings);
+    if (row.fields != names.fields && row.cut != names.cut) return false;
   }
-  return shape_of(lines[line + 1], delimiter, settings).any_number;
+  const auto holds_number = [&](std::size_t behind) {
+    return line + behind < lines.size() && shape_of(lines[line + behind], delimiter, settings).any_number;
+  };
+  return holds_number(1) ||
+         (!names.any_number && are_units(lines[line + 1], delimiter, settings) && holds_number(2));
 }
 
 /// Where the first line does not look like names, passes over lines up to one that does.
@@ -290,6 +314,12 @@ Verdict read_csv_head(Head& head, Window& window, const InputSettings& settings)
           {"line ", std::to_string(head.line), ": a quoted field of the first row does not end properly"});
     head.columns = settings.header ? names_of(fields) : numbered_columns(fields.size());
     tell_apart(head.columns);
+    const auto names_end = static_cast<std::size_t>(next - window.begin());
+    if (settings.header && !simdjson::validate_utf8(window.begin(), names_end))
+      return bad(
+          {"the names of the columns are not UTF-8: where they are Latin-1, as of old Windows programs, "
+           "iconv -f "
+           "LATIN1 -t UTF-8 FILE | mixstream ..."});
     if (settings.header) {
       head.last_is_unnamed = fields.size() > 1 && fields.back().bytes.empty();
       head.carriage_returns = next - window.begin() > 1 && next[-2] == '\r';

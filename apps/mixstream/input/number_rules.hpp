@@ -33,8 +33,18 @@ enum class NumberStyle : unsigned char {
   blank_thousands_comma,  ///< 1 234,5
   apostrophe_thousands,   ///< 1'234.5
   time,                   ///< ISO 8601
-  with_unit               ///< 12.5 kW
+  with_unit,              ///< 12.5 kW
+  with_currency,          ///< $12.50
+  other_minus,            ///< a minus sign that is no hyphen
+  other_exponent          ///< 1.25D+01
 };
 NumberStyle style_of(std::string_view text) noexcept;
+
+/// For the last four: what sed makes numbers of such texts with.
+std::string sed_script_for(NumberStyle style, std::string_view text);
+
+/// Whether a field below the header may be a unit, such as m3/h: a short text of two digits at most that is
+/// no number, no time and no word for a missing value. No throw, no allocation.
+bool may_be_unit(std::string_view text, const NumberRules& rules) noexcept;
 
 }  // namespace mixstream

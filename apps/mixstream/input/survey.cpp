@@ -87,6 +87,10 @@ void ColumnSurvey::add(std::string_view text) {
   }
   if (parsed.kind == NumberKind::number) {
     ++numbers_;
+    if (text.find('.') != std::string_view::npos) {
+      ++points_;
+      point_groups_ += parse_number(text, NumberRules{',', '.', {}}).kind == NumberKind::number ? 1 : 0;
+    }
     count_number(parsed.value);
     return;
   }
@@ -96,8 +100,13 @@ void ColumnSurvey::add(std::string_view text) {
     return;
   }
   ++texts_;
-  ++styles_[static_cast<std::size_t>(style_of(text))];
-  if (words_.size() < 8) words_.emplace(text);
+  const NumberStyle style = style_of(text);
+  ++styles_[static_cast<std::size_t>(style)];
+  if (style == NumberStyle::none) {
+    if (words_.size() < 8) words_.emplace(text);
+  } else if (example_.empty()) {
+    example_ = text;
+  }
 }
 
 void ColumnSurvey::add(double number) {
@@ -178,9 +187,16 @@ NumberStyle ColumnSurvey::style() const {
   return count(NumberStyle::comma_thousands) > 0 ? NumberStyle::comma_thousands : style;
 }
 
-std::string ColumnSurvey::word_among_numbers() const {
-  if (numbers_ <= texts_ || words_.size() != 1 || style() != NumberStyle::none) return {};
-  return *words_.begin();
+std::vector<std::string> ColumnSurvey::words_among_numbers() const {
+  constexpr std::size_t most_words = 3;
+  const std::uint64_t words = styles_[0];
+  const std::uint64_t numbers = numbers_ + texts_ - words;
+  if (numbers <= words || words_.empty() || words_.size() > most_words) return {};
+  return {words_.begin(), words_.end()};
+}
+
+bool ColumnSurvey::has_point_groups() const noexcept {
+  return points_ > 0 && points_ == point_groups_;
 }
 
 struct LineFields::Json {
@@ -245,13 +261,10 @@ Outcome<std::vector<ColumnSurvey>> survey(Input& input, const NumberRules& rules
     const std::size_t end = std::min(rest.find('\n'), rest.size() - 1);
     const std::vector<std::string>& texts = fields.cut(rest.substr(0, end));
     rest.remove_prefix(end + 1);
-    const auto is_word = [&](const std::string& text) {
-      return parse_number(text, rules).kind == NumberKind::text && style_of(text) == NumberStyle::none;
-    };
-    const bool words = row == 0 && !texts.empty() && std::ranges::all_of(texts, [&](const std::string& text) {
-                         return text.empty() || is_word(text);
+    const bool units = row == 0 && !texts.empty() && std::ranges::all_of(texts, [&](const std::string& text) {
+                         return text.empty() || may_be_unit(text, rules);
                        });
-    if (words && !rest.empty()) continue;  // units; one row of words more or less decides nothing
+    if (units && !rest.empty()) continue;  // one row of words more or less decides nothing
     for (std::size_t i = 0; i < texts.size(); ++i) columns[i].add(texts[i]);
   }
   return columns;

@@ -68,8 +68,14 @@ class ColumnSurvey {
   const std::set<std::string, std::less<>>& values() const noexcept { return values_; }
   bool more_values() const noexcept { return more_values_; }
   NumberStyle style() const;  ///< of most values that are no numbers as the rules go
-  /// A word that stands among numbers again and again; empty: none.
-  std::string word_among_numbers() const;
+  const std::string& example() const noexcept {
+    return example_;
+  }  ///< of a number in another style, or empty
+  /// One to three words that stand among numbers again and again; empty: none.
+  std::vector<std::string> words_among_numbers() const;
+  std::uint64_t words() const noexcept { return styles_[0]; }  ///< texts that are no number in any style
+  /// Every point stands before three digits: thousands, where commas are decimal.
+  bool has_point_groups() const noexcept;
 
  private:
   void count_value(std::string_view text);
@@ -97,6 +103,9 @@ class ColumnSurvey {
   std::uint64_t longest_run_ = 0;
   std::uint64_t longest_run_row_ = 0;
   std::set<std::string, std::less<>> words_;  // that are no numbers
+  std::string example_;
+  std::uint64_t points_ = 0;        // numbers with a point
+  std::uint64_t point_groups_ = 0;  // of them, those where it could part thousands
 };
 
 /// Cuts lines of rows into the texts of the columns.

@@ -1,5 +1,5 @@
-// What a configuration says, as plain data. docs/mixstreamd.toml shows every key; mixstreamd.toml(5) explains
-// them.
+// What a configuration says, as plain data. docs/reference/mixstreamd.toml shows every key;
+// mixstreamd.toml(5) explains them.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,8 @@ struct MqttConfig {
   int keepalive = 60;                     ///< seconds
   std::uint32_t session_expiry = 604800;  ///< seconds that a v5 broker keeps the session
   bool own_sessions = true;               ///< a session for each stream, CLIENT_ID-STREAM; false: one for all
-  double slow_after = 0.5;  ///< seconds without an answer of the broker that are an alarm; 0: never
+  double slow_after = 0.5;     ///< seconds without an answer of the broker that are an alarm; 0: never
+  std::string home_assistant;  ///< prefix of Home Assistant's discovery; empty: it is told nothing
   std::string username;
   std::string password_file;  ///< mode 0600
   bool tls = false;
@@ -75,6 +76,7 @@ struct StreamConfig {
 struct Config {
   std::string path;  ///< of the file it was read from
   std::string state_folder = "/var/lib/mixstream";
+  double longest_solve = 600.0;  ///< seconds inside one stream before the watchdog takes the solver for dead
   LogConfig log;
   std::optional<WebSettings> http;  ///< nothing: no HTTP
   std::string http_text;            ///< its table, to see whether another configuration changes it

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "config.hpp"
+#include "mixstream/model_budget.hpp"
 #include "mixstream/moments/state_file.hpp"
+#include "mixstream/noise_words.hpp"
 #include "secret_file.hpp"
 #include "sources/topic_filter.hpp"
 #include "table_reader.hpp"
@@ -83,6 +85,7 @@ MqttConfig read_mqtt(const toml::table& table, TableReader& outside, const std::
   if (const auto sessions = in.take_word("sessions", {"stream", "shared"}))
     mqtt.own_sessions = *sessions == 0;
   in.take_seconds("slow_after", mqtt.slow_after, 0.0, 3600.0);
+  in.take("home_assistant", mqtt.home_assistant);
   in.take("username", mqtt.username);
   in.take("password_file", mqtt.password_file);
   in.take("ca_file", mqtt.ca_file);
@@ -92,6 +95,8 @@ MqttConfig read_mqtt(const toml::table& table, TableReader& outside, const std::
   if (in.has("password"))
     in.refuse("password", "secrets do not belong into the configuration: give a password_file of mode 0600");
   if (!is_plain_topic(mqtt.prefix)) in.refuse("prefix", "takes a topic without wildcards");
+  if (!mqtt.home_assistant.empty() && !is_plain_topic(mqtt.home_assistant))
+    in.refuse("home_assistant", "takes a topic without wildcards, mostly \"homeassistant\"");
   if (mqtt.client_id.empty()) in.refuse("client_id", "must not be empty: the broker keeps our rows under it");
   if (!mqtt.password_file.empty() && mqtt.username.empty()) in.refuse("password_file", "needs a username");
   if (!mqtt.tls && !(mqtt.ca_file + mqtt.certificate_file + mqtt.key_file).empty())
@@ -209,24 +214,40 @@ void read_memory(TableReader& in, StreamConfig& stream) {
 /// Who chooses the law, and what the noise is like: words as in `mixstream fit`.
 void read_order(TableReader& in, StreamConfig& stream) {
   SolveSettings& solve = stream.estimator.solve;
-  if (const auto modes = in.take_word("modes", {"independent", "persistent", "gated"}))
-    solve.modes = static_cast<Modes>(*modes);
-  in.take_seconds("gap", stream.estimator.chains.gap_seconds, 0.0, longest);
-  std::string noise = "shared";
-  in.take("noise", noise);
-  for (std::size_t at = 0; at <= noise.size();) {
-    const std::size_t end = std::min(noise.find(',', at), noise.size());
-    const std::string word = noise.substr(at, end - at);
-    at = end + 1;
-    if (word == "per-law" || word == "per-component")
-      solve.noise = NoiseModel::per_component;
-    else if (word == "tails")
-      solve.noise_shape.tails = true;
-    else if (word == "memory")
-      solve.noise_shape.memory = true;
-    else if (word != "shared")
-      in.refuse("noise", "takes a list of shared, per-law, tails and memory, such as \"per-law,tails\"");
+  solve.choice = {true, true};
+  if (const auto modes = in.take_word("modes", {"independent", "persistent", "gated", "auto"})) {
+    solve.choice.modes = *modes == 3;
+    if (!solve.choice.modes) solve.modes = static_cast<Modes>(*modes);
   }
+  std::string gate;
+  in.take("gate", gate);
+  if (!gate.empty()) {
+    Outcome<std::vector<std::size_t>> features = parse_gate(gate, stream.payload.map.names());
+    if (!features) return in.refuse("gate", features.refusal().text);
+    solve.gate = std::move(features).value();
+  }
+  in.take_seconds("gap", stream.estimator.chains.gap_seconds, 0.0, longest);
+  std::string noise = "auto";
+  in.take("noise", noise);
+  const Outcome<Noise> words = parse_noise(noise);
+  if (!words) return in.refuse("noise", words.refusal().text);
+  solve.noise = words.value().model;
+  solve.noise_shape = words.value().shape;
+  solve.choice.noise = words.value().chosen_by_rows;
+}
+
+/// The broker deals a sensor's messages out among the members of a shared subscription: each sees rows with
+/// others missing between them, and would take that for modes that last or noise that remembers.
+void check_shared(TableReader& in, const StreamConfig& stream) {
+  const SolveSettings& solve = stream.estimator.solve;
+  if (!stream.topic.starts_with("$share/") || solve.method != FitMethod::standard) return;
+  constexpr std::string_view why =
+      "where the topic is shared: the broker deals one sensor's messages out among the group's members, so "
+      "none of them knows the rows' order";
+  if (solve.choice.modes || solve.modes != Modes::independent)
+    in.refuse("modes", fmt::format("must be \"independent\" {}", why));
+  if (solve.choice.noise || solve.noise_shape.memory)
+    in.refuse("noise", fmt::format("must be said, and without memory, such as \"shared\", {}", why));
 }
 
 void read_solve(TableReader& in, StreamConfig& stream) {
@@ -249,6 +270,7 @@ void read_solve(TableReader& in, StreamConfig& stream) {
   in.take_number("lambda3", solve.third_penalty, 0.0, 1e300);
   in.take("allow_singular", solve.allow_singular);
   read_order(in, stream);
+  check_shared(in, stream);
   double variance = 0.0;
   in.take_number("noise_variance", variance, 1e-300, 1e300);
   if (variance > 0.0) {
@@ -275,6 +297,18 @@ void read_limits(TableReader& in, StreamConfig& stream) {
   std::uint64_t memory = 1024;
   in.take_whole("memory_mib", memory, 1, 1 << 24);
   stream.estimator.state.memory_budget = memory << 20;
+}
+
+/// A smaller sample where the model has a budget of its own; behind all that says what the model is.
+void read_budget(TableReader& in, StreamConfig& stream) {
+  std::uint64_t budget = 0;
+  in.take_whole("model_kib", budget, 1, 1ULL << 34);
+  if (budget == 0 || !in.verdict()) return;
+  if (stream.estimator.state.reservoir_rows > 0)
+    return in.refuse("model_kib", "chooses the sample's size: leave out sample_rows");
+  const Outcome<std::size_t> rows = sample_rows_within(stream.estimator, budget << 10);
+  if (!rows) return in.refuse("model_kib", rows.refusal().text);
+  stream.estimator.state.reservoir_rows = rows.value();
 }
 
 void read_identity(TableReader& in, StreamConfig& stream) {
@@ -311,6 +345,7 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   read_solve(in, stream);
   read_limits(in, stream);
   read_identity(in, stream);
+  read_budget(in, stream);
   Verdict verdict = in.verdict();
   if (verdict) {
     const Verdict solvable = check(stream.estimator.solve, stream.payload.map.feature_count());
@@ -347,10 +382,12 @@ void check_together(TableReader& in, const Config& config) {
                             other, stream.topic));
     }
     topics.push_back(stream.topic);
-    if (filters_overlap(stream.topic, config.mqtt.prefix + "/#"))
+    for (const std::string& ours : {config.mqtt.prefix, config.mqtt.home_assistant}) {
+      if (ours.empty() || !filters_overlap(stream.topic, ours + "/#")) continue;
       in.refuse("stream",
                 fmt::format("the topic filter '{}' also matches what the daemon publishes under '{}'",
-                            stream.topic, config.mqtt.prefix));
+                            stream.topic, ours));
+    }
   }
   if (standard_inputs > 1) in.refuse("stream", "only one stream can read stdin");
   if (!topics.empty() && !config.mqtt.enabled) in.refuse("stream", "a topic needs an [mqtt] table");
@@ -373,6 +410,7 @@ Outcome<Config> parse_config(const std::string& text, const std::string& path) {
   config.http.emplace();
   in.take("state_folder", config.state_folder);
   if (config.state_folder.empty()) in.refuse("state_folder", "must not be empty");
+  in.take_seconds("longest_solve", config.longest_solve, 1.0, longest);
   if (const toml::table* log = in.take_table("log")) config.log = read_log(*log, in, path);
   if (const toml::table* http = in.take_table("http")) {
     config.http = read_http(*http, in, path);

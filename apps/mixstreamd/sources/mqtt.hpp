@@ -55,7 +55,7 @@ class MqttClient final : public Source {
   /// Ends the session at the broker as well: the stream is no more.
   void ask_to_forget();
 
-  /// QoS 1, below the prefix. False when there is no connection: nothing is queued. Any thread; never waits.
+  /// QoS 1. False when there is no connection: nothing is queued. Any thread; never waits.
   bool publish(const std::string& topic, const std::string& payload, bool retain);
 
   /// How often it has connected: when the number grows, what is retained must be said again.

@@ -143,20 +143,30 @@ bool MqttClient::Session::wait_for(int descriptor, short events, std::chrono::mi
 
 /// Until the connection or the daemon ends.
 void MqttClient::Session::serve() {
-  next_misc_ = Clock::now();
+  next_misc_ = last_look_ = Clock::now();
+  const auto nap = std::chrono::milliseconds(
+      is_probing() ? std::clamp(static_cast<int>(settings_.mqtt.slow_after * 100.0), 20, 1000) : 1000);
   while (!ending_) {
     const int socket = mosquitto_socket(client_);
     if (socket < 0) return;
     const bool writes = mosquitto_want_write(client_);
-    const bool probes = settings_.probes && settings_.mqtt.slow_after > 0.0;
-    const auto nap = probes ? std::chrono::milliseconds(static_cast<int>(settings_.mqtt.slow_after * 250.0))
-                            : std::chrono::milliseconds(1000);
-    const bool ready =
-        wait_for(socket, static_cast<short>(POLLIN | (writes ? POLLOUT : 0)), std::clamp(nap, 20ms, 1000ms));
+    const Clock::time_point began = Clock::now();
+    const bool ready = wait_for(socket, static_cast<short>(POLLIN | (writes ? POLLOUT : 0)), nap);
+    excuse_ourselves(began, nap);
     if (!exchange(ready)) return;
     if (!look_after(Clock::now())) return;
   }
   if (mosquitto_socket(client_) >= 0) say_goodbye();
+}
+
+/// Our own work before a wait that began then, and a wait that took longer than asked, are no silence of the
+/// broker: a disk made us slow, or a machine under load.
+void MqttClient::Session::excuse_ourselves(Clock::time_point began, Clock::duration nap) {
+  const Clock::time_point now = Clock::now();
+  for (const Clock::duration ours : {began - last_look_, now - began - nap}) {
+    if (ours > 5ms) last_heard_ = std::min(last_heard_ + ours, now);
+  }
+  last_look_ = now;
 }
 
 /// Reads what came and writes what waits. False: the connection is over.
@@ -187,15 +197,16 @@ bool MqttClient::Session::look_after(Clock::time_point now) {
     return false;
   }
   if (greeted_ && book_.is_refused() && now >= next_settle_) settle();
-  if (greeted_ && settings_.probes && settings_.mqtt.slow_after > 0.0) probe(now);
+  if (greeted_ && is_probing()) probe(now);
   return true;
 }
 
-/// Asks for the end of a subscription that nobody made: the answer is all that it does.
+/// Asks for the end of a subscription that nobody made: the answer is all that it does. Asked often and timed
+/// from answer to answer, no silence of `slow_after` goes unseen, whenever it begins.
 void MqttClient::Session::probe(Clock::time_point now) {
   const std::chrono::duration<double> slow(settings_.mqtt.slow_after);
   if (probe_sent_) {
-    if (now - *probe_sent_ >= slow && !std::exchange(told_of_silence_, true))
+    if (now - last_heard_ >= slow && !std::exchange(told_of_silence_, true))
       tell("broker_slow",
            fmt::format("the broker has not answered for {:.1f} s: rows wait there and nothing is lost; if it "
                        "goes on, look at its load and the network",
@@ -203,7 +214,7 @@ void MqttClient::Session::probe(Clock::time_point now) {
     return;
   }
   if (now < next_probe_) return;
-  next_probe_ = now + std::chrono::duration_cast<Clock::duration>(slow / 2);
+  next_probe_ = now + std::chrono::duration_cast<Clock::duration>(slow / 5);
   const std::string nothing = settings_.mqtt.prefix + "/answer";
   if (mosquitto_unsubscribe(client_, &probe_id_, nothing.c_str()) != MOSQ_ERR_SUCCESS) return;
   probe_sent_ = now;
@@ -222,7 +233,7 @@ void MqttClient::Session::rest() {
 
 /// What is queued goes out as far as the broker takes it within a second.
 void MqttClient::Session::say_goodbye() {
-  if (greeted_ && settings_.publishes) publish("status", offline, true);
+  if (greeted_ && settings_.publishes) publish(settings_.mqtt.prefix + "/status", offline, true);
   if (greeted_ && forgetting_) book_.end_all(*client_);
   mosquitto_property* properties = nullptr;
   if (is_five() && forgetting_)
@@ -255,7 +266,7 @@ void MqttClient::Session::on_connect(int code, int flags) {
   }
   greeted_ = true;
   backoff_ = 0.0;
-  next_probe_ = Clock::now();
+  next_probe_ = last_heard_ = Clock::now();
   session_present_ = (flags & 1) != 0;
   {
     const std::lock_guard lock(mutex_);
@@ -286,14 +297,15 @@ void MqttClient::Session::on_answer(int message_id, std::span<const int> granted
 void MqttClient::Session::on_unsubscribed(int message_id) {
   book_.on_unsubscribed(message_id);
   if (!probe_sent_ || message_id != probe_id_) return;
-  const std::chrono::duration<double> took = Clock::now() - *probe_sent_;
+  const Clock::time_point now = Clock::now();
+  const std::chrono::duration<double> silence = now - std::exchange(last_heard_, now);
   probe_sent_.reset();
   told_of_silence_ = false;
-  if (took.count() < settings_.mqtt.slow_after) return;
+  if (silence.count() < settings_.mqtt.slow_after) return;
   tell("broker_slow",
        fmt::format("the broker did not answer for {:.1f} s: rows wait there and nothing is lost; if it comes "
                    "again, look at its load and the network",
-                   took.count()));
+                   silence.count()));
 }
 
 void MqttClient::Session::on_disconnect(int code) {
@@ -410,8 +422,7 @@ bool MqttClient::Session::publish(const std::string& topic, const std::string& p
     const std::lock_guard lock(mutex_);
     if (!online_) return false;
   }
-  const std::string whole = settings_.mqtt.prefix + "/" + topic;
-  const int code = mosquitto_publish(client_, nullptr, whole.c_str(), static_cast<int>(payload.size()),
+  const int code = mosquitto_publish(client_, nullptr, topic.c_str(), static_cast<int>(payload.size()),
                                      payload.data(), qos, retain);
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(wake_.number(), &one, sizeof one);

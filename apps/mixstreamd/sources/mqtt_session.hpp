@@ -51,6 +51,7 @@ class MqttClient::Session {
   bool went_well(int code);
   bool look_after(Clock::time_point now);
   void probe(Clock::time_point now);
+  void excuse_ourselves(Clock::time_point began, Clock::duration nap);
   void rest();
   void say_goodbye();
   void on_connect(int code, int flags);
@@ -67,6 +68,7 @@ class MqttClient::Session {
   std::string words_of(int code);
   bool wait_for(int descriptor, short events, std::chrono::milliseconds time);
   bool is_five() const { return settings_.mqtt.version == "5"; }
+  bool is_probing() const { return settings_.probes && settings_.mqtt.slow_after > 0.0; }
 
   const SessionSettings settings_;
   const std::string broker_;  // in words: host:port
@@ -92,6 +94,8 @@ class MqttClient::Session {
   Clock::time_point next_misc_{};
   Clock::time_point next_settle_{};
   Clock::time_point next_probe_{};
+  Clock::time_point last_look_{};   // at the connection
+  Clock::time_point last_heard_{};  // an answer to what we asked
   std::optional<Clock::time_point> probe_sent_;
   int probe_id_ = 0;
   std::vector<Clock::time_point> short_lives_;  // ends of connections that were soon lost

@@ -1,4 +1,5 @@
-// One record of the journal, and a segment's header, as bytes. docs/daemon-files.md describes every byte.
+// One record of the journal, and a segment's header, as bytes. docs/reference/daemon-files.md describes every
+// byte.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The snapshot of a stream: one file with all that a restart needs. docs/daemon-files.md describes every
-// byte.
+// The snapshot of a stream: one file with all that a restart needs. docs/reference/daemon-files.md describes
+// every byte.
 #pragma once
 
 #include <cstdint>

@@ -268,6 +268,7 @@ void Stream::note_rows(std::optional<WallTime> now) {
   figures_.sensors = fold_.state().sensors().sensor_count();
   if (counts.refused_total() != folded.refused)
     counts.refused = estimator.refused();  // it allocates, so only when there are new ones
+  figures_.follows_modes = estimator.describe_modes(figures_.modes);
   figures_.row = counts.folded;
   figures_.inside_since.reset();
   figures_.disk_trouble.clear();

@@ -91,7 +91,9 @@ class Stream {
     std::size_t sensors = 0;
     std::optional<WallTime> last_row;
     std::optional<DriftEvent> drift;  // the newest
-    std::string disk_trouble;         // empty: none
+    ModesNow modes;
+    bool follows_modes = false;
+    std::string disk_trouble;  // empty: none
     std::optional<Clock::time_point> inside_since;
     Histogram append_time;
     Histogram message_time;

@@ -172,6 +172,7 @@ std::shared_ptr<const StreamView> Stream::view() const {
   view->stale = fits_.stale;
   view->stale_words = fits_.stale_words;
   view->refit_running = fits_.running;
+  if (figures_.follows_modes) view->modes = figures_.modes;
   view->rows = figures_.counts;
   view->sensors = figures_.sensors;
   view->rows_per_second = rows_per_second_;

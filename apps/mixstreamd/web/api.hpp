@@ -1,4 +1,4 @@
-// The JSON of the API (docs/http-api.md): names are a contract.
+// The JSON of the API (docs/reference/http.md): names are a contract.
 #pragma once
 
 #include <memory>
@@ -24,5 +24,8 @@ Response health_response(const Health& health);
 
 /// Answers POST /api/v1/streams/NAME/predict: {"rows":[{"t":0.5,"y":1.2}],"level":0.95}.
 Response predict_response(const StreamView& stream, const std::string& body);
+
+/// Answers POST /api/v1/streams/NAME/forecast: {"ahead":[1,100],"sensor":"7"}.
+Response forecast_response(const StreamView& stream, const std::string& body);
 
 }  // namespace mixstream::web

@@ -111,7 +111,7 @@ constexpr FitFamily fit_families[] = {
     {"mixstream_fit_rows", "Rows behind the newest fit.",
      [](const FitView& fit) { return counted(fit.model.report.rows); }},
     {"mixstream_fit_ok", "Whether the newest fit was accepted: 1 or 0.",
-     [](const FitView& fit) { return fit.model.report.status == FitStatus::ok ? 1.0 : 0.0; }},
+     [](const FitView& fit) { return is_usable(fit.model.report.status) ? 1.0 : 0.0; }},
     {"mixstream_fit_components", "Laws of the newest fit.",
      [](const FitView& fit) { return counted(fit.model.report.components.size()); }},
     {"mixstream_moment_test_ratio", "J / dof of the newest fit; a right fit shows about 1.",

@@ -5,6 +5,7 @@
 
 #include "api.hpp"
 #include "mixstream/likelihood/prediction.hpp"
+#include "mixstream/report/json.hpp"
 #include "shallow_json.hpp"
 
 namespace mixstream::web {
@@ -43,7 +44,10 @@ class Predictor {
         response_(model.report.response),
         values_(map_.columns().size()),
         features_(map_.feature_count()),
-        probabilities_(mixture_.component_count()) {}
+        probabilities_(mixture_.component_count()) {
+    if (!model.report.modes || model.report.modes->kind != Modes::gated) return;
+    if (Outcome<FittedLaws> laws = laws_from_json(to_json(model.report))) gated_ = std::move(laws).value();
+  }
 
   Outcome<Json> predict(const Json& row, double level) {
     if (!row.is_object()) return Refusal{Reason::bad_input, "is not an object: " + shape};
@@ -56,6 +60,7 @@ class Predictor {
     if (!response && row.contains(response_) && !row[response_].is_null())
       return Refusal{Reason::bad_input, fmt::format("{} is not a number", response_)};
     map_.evaluate(values_, features_);
+    if (gated_) open_gate(*gated_->model, gated_->shape, features_, mixture_.weights);
     const RowPrediction said = predict_row(mixture_, features_, response, level, probabilities_);
     return json_of(said);
   }
@@ -98,6 +103,7 @@ class Predictor {
   }
 
   Mixture mixture_;
+  std::optional<FittedLaws> gated_;  // where the features choose the weights
   const FeatureMap& map_;
   std::string response_;
   std::vector<double> values_;

@@ -1,4 +1,4 @@
-// The daemon's HTTP server: one thread, no file access, fixed routes (docs/http-api.md).
+// The daemon's HTTP server: one thread, no file access, fixed routes (docs/reference/http.md).
 #pragma once
 
 #include <chrono>

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api.hpp"
+#include "influx.hpp"
 #include "live_page.hpp"
 #include "mixstream/report/json.hpp"
 #include "shallow_json.hpp"
@@ -17,8 +18,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view streams_path = "/api/v1/streams";
+constexpr std::string_view influx_path = "/api/v1/influx";
 constexpr std::array<std::string_view, 4> readable_leaves = {"", "data", "history", "model"};
-constexpr std::array<std::string_view, 3> writable_leaves = {"predict", "refit", "reset"};
+constexpr std::array<std::string_view, 4> writable_leaves = {"forecast", "predict", "refit", "reset"};
 
 constexpr std::chrono::seconds shortest_refit_pause(1);  // of one stream
 
@@ -68,8 +70,8 @@ Response Site::answer(const Request& request) {
 
 Response Site::routed(const Request& request) {
   const std::string_view path = request.path;
-  const bool fixed =
-      path == "/" || path == "/metrics" || path == "/healthz" || path == "/readyz" || path == streams_path;
+  const bool fixed = path == "/" || path == "/metrics" || path == "/healthz" || path == "/readyz" ||
+                     path == streams_path || path == influx_path;
   if (fixed) {
     if (std::optional<Response> refusal = wrong_method(request, false)) return *std::move(refusal);
   }
@@ -78,6 +80,8 @@ Response Site::routed(const Request& request) {
   if (path == "/readyz") return health_response(daemon_.ready());
   if (path == "/metrics")
     return response_of(metrics_text(daemon_, http_), "text/plain; version=0.0.4; charset=utf-8");
+  if (path == influx_path)
+    return response_of(influx_text(daemon_, std::chrono::system_clock::now()), "text/plain; charset=utf-8");
   if (path == streams_path) return response_of(streams_json(daemon_, std::chrono::system_clock::now()));
   if (path.starts_with(streams_path) && path[streams_path.size()] == '/')
     return stream_route(request, path.substr(streams_path.size() + 1));
@@ -101,6 +105,11 @@ Response Site::stream_answer(const Request& request, const StreamView& stream, s
   if (leaf.empty()) return response_of(stream_json(stream));
   if (leaf == "refit") return refit(stream);
   if (leaf == "reset") return reset(request, stream);
+  if (leaf == "forecast") {
+    if (!says_json(request))
+      return error_response(415, "send the question with Content-Type: application/json");
+    return forecast_response(stream, request.body);
+  }
   if (leaf == "predict") {
     if (!says_json(request)) return error_response(415, "send rows with Content-Type: application/json");
     return predict_response(stream, request.body);

@@ -57,7 +57,7 @@ Outcome<DriftDetector> DriftDetector::restore(const DriftState& state, std::size
 
 std::optional<DriftEvent> DriftDetector::add(const AnchoredPolish& polish) noexcept {
   const BlockScores block = polish.last_block();
-  add_to(state_.block, {block.weight, block.weight_squares, block.log_density, block.log_density_squares});
+  add_to(state_.block, {block.weight, block.weight, block.log_density, block.log_density_squares});
   for (std::size_t i = 0; i < block.score.size(); ++i) state_.block_score[i] += block.score[i];
   state_.rows += ScoreKernel::block_rows;
   state_.block_rows += ScoreKernel::block_rows;

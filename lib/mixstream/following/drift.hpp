@@ -54,16 +54,16 @@ struct FadingBlocks {
   std::vector<double> score;
   double score_variance = 0.0;  ///< in units of I_1
   double log_density = 0.0;
-  double weight = 0.0;
-  double weight_squares = 0.0;
+  double weight = 0.0;          ///< sum w f
+  double weight_squares = 0.0;  ///< sum w f^2, f by which a block fades: a weight of 2 is two rows
 
   friend bool operator==(const FadingBlocks&, const FadingBlocks&) = default;
 };
 
 /// Sums over whole blocks.
 struct DensitySums {
-  double weight = 0.0;
-  double weight_squares = 0.0;
+  double weight = 0.0;          ///< sum w f
+  double weight_squares = 0.0;  ///< sum w f^2, f by which a block fades: a weight of 2 is two rows
   double log_density = 0.0;
   double log_density_squares = 0.0;
 

@@ -112,6 +112,7 @@ constexpr auto runs = [](auto& a, auto& state) {
   a.each(state.held, whole);
   a.number(state.open_rows);
   a.list(state.rows);
+  a.number(state.raw);
 };
 
 constexpr auto shape = [](auto& a, auto& state) {
@@ -134,7 +135,7 @@ constexpr auto sums = [](auto& a, auto& state) {
 constexpr auto batch = [](auto& a, auto& state) {
   a.number(state.weight);
   a.list(state.score);
-  a.list(state.anchor);
+  a.list(state.information);
 };
 
 constexpr auto polish = [](auto& a, auto& state) {
@@ -167,8 +168,6 @@ constexpr auto polish = [](auto& a, auto& state) {
 constexpr auto fading = [](auto& a, auto& state) {
   a.list(state.score);
   a.list(state.information);
-  a.list(state.promised);
-  a.list(state.variance);
   a.number(state.weight);
   a.number(state.weight_squares);
 };
@@ -181,9 +180,45 @@ constexpr auto drift = [](auto& a, auto& state) {
   a.number(state.settings.change_limit);
   for (auto& recent : state.recent) fading(a, recent);
   fading(a, state.block);
+  a.list(state.counts);
+  a.list(state.ways.counts);
+  a.number(state.ways.stretch_blocks);
+  a.number(state.ways.open_blocks);
   a.number(state.block_rows);
   a.number(state.out);
   a.number(state.deviations);
+};
+
+constexpr auto trial = [](auto& a, auto& state) {
+  a.each(state.entrants, polish);
+  a.list(state.before);
+  a.number(state.rows);
+};
+
+constexpr auto chosen = [](auto& a, auto& state) {
+  a.number(state.row);
+  a.number(state.modes);
+  a.number(state.noise);
+  a.number(state.noise_shape.tails);
+  a.number(state.noise_shape.memory);
+  a.number(state.gain);
+};
+
+constexpr auto stay = [](auto& a, auto& state) {
+  a.number(state.mode);
+  a.number(state.rows);
+  a.number(state.whole);
+};
+
+constexpr auto trace = [](auto& a, auto& state) {
+  a.number(state.stretches);
+  a.number(state.stretch_rows);
+  a.number(state.open_rows);
+  a.list(state.shares);
+  a.each(state.stays, whole);
+  a.each(state.now, stay);
+  a.each(state.last, whole);
+  a.number(state.rows);
 };
 
 constexpr auto driver = [](auto& a, auto& state) {
@@ -193,6 +228,9 @@ constexpr auto driver = [](auto& a, auto& state) {
   a.maybe(state.drift, drift);
   a.number(state.resets);
   a.number(state.too_many_laws);
+  a.maybe(state.trial, trial);
+  a.each(state.chosen, chosen);
+  a.maybe(state.trace, trace);
 };
 
 }  // namespace

@@ -74,6 +74,18 @@ Mixture nearest_joined(const Mixture& laws, const Runs& runs) {
   return joined;
 }
 
+Mixture without_law(const Mixture& laws, std::size_t left_out) {
+  Mixture fewer = empty_mixture(laws.component_count() - 1, laws.feature_count);
+  const double rest = std::max(1.0 - laws.weights[left_out], 1e-12);
+  for (std::size_t h = 0, at = 0; h < laws.component_count(); ++h) {
+    if (h == left_out) continue;
+    fewer.weights[at] = laws.weights[h] / rest;
+    fewer.noise_variances[at] = laws.noise_variances[h];
+    std::ranges::copy(laws.law(h), fewer.law(at++).begin());
+  }
+  return fewer;
+}
+
 }  // namespace
 
 ModeDriver::ModeDriver(const ModeDriverSettings& settings)
@@ -96,29 +108,56 @@ Outcome<ModeDriver> ModeDriver::restore(const ModeDriverState& state, const Mode
   driver.runs_ = Runs(state.runs);
   driver.resets_ = state.resets;
   driver.too_many_laws_ = state.too_many_laws;
+  driver.chosen_ = state.chosen;
+  if (state.trial) {
+    Outcome<Trial> trial = Trial::restore(*state.trial);
+    if (!trial) return trial.refusal();
+    driver.trial_ = std::move(trial).value();
+  }
   if (!state.polish) return driver;
-  if (!(state.polish->shape == settings.shape) || state.polish->settings.most_chains != slots) return refusal;
+  if (settings.choice.any()) driver.settings_.shape = state.polish->shape;
+  if (!(state.polish->shape == driver.settings_.shape) || state.polish->settings.most_chains != slots)
+    return refusal;
   Outcome<ModePolish> polish = ModePolish::restore(*state.polish);
   if (!polish) return polish.refusal();
-  Outcome<ModeDrift> drift = ModeDrift::restore(*state.drift, settings.shape);
+  Outcome<ModeDrift> drift = ModeDrift::restore(*state.drift, driver.settings_.shape);
   if (!drift) return drift.refusal();
   driver.polish_ = std::move(polish).value();
   driver.drift_ = std::move(drift).value();
+  const std::size_t k = driver.settings_.shape.component_count;
+  if (!state.trace || !ModeTrace::is_sound(*state.trace, k, slots)) return refusal;
+  driver.begin_trace();
+  driver.trace_->restore(*state.trace);
   return driver;
 }
 
 ModeDriverState ModeDriver::state() const {
-  ModeDriverState state{chains_.state(), runs_.state(), {}, {}, resets_, too_many_laws_};
+  ModeDriverState state{chains_.state(), runs_.state(), {}, {}, resets_, too_many_laws_, {}, chosen_, {}};
   if (polish_) state.polish = polish_->state();
   if (drift_) state.drift = drift_->state();
+  if (trace_) state.trace = trace_->state();
+  if (trial_) state.trial = trial_->state();
   return state;
 }
 
 std::optional<DriftEvent> ModeDriver::absorb(const Row& row) noexcept {
+  if (!polish_ && !trial_ && settings_.choice.any() && runs_.pass()) return {};
   const ChainTable::Step step = chains_.next(row.sensor, row.time);
   runs_.add(row, step);
-  if (!polish_ || !polish_->absorb(row, step)) return {};
-  return drift_->add(*polish_);
+  if (trial_) trial_->absorb(row, step);
+  if (!polish_) return {};
+  const bool completed = polish_->absorb(row, step);
+  trace_->add(step, polish_->modes_of(step.slot));
+  if (!completed) return {};
+  const std::optional<DriftEvent> event = drift_->add(*polish_);
+  if (!event || !(in_doubt() || polish_->rows() < settings_.settle_rows)) return event;
+  wants_check_ = true;
+  return {};
+}
+
+void ModeDriver::absorb_raw(const Row& row) noexcept {
+  runs_.expect_raw();
+  runs_.add(row, chains_.next(row.sensor, row.time));
 }
 
 /// While the runs are nearly the whole stream, its sample says nothing more.
@@ -127,54 +166,99 @@ HeldRows ModeDriver::held(const RowTable& sample, std::uint64_t rows) const noex
   return {&runs_, runs_are_stream ? nullptr : &sample, chains_.capacity()};
 }
 
-std::optional<SettledModel> ModeDriver::best_of(std::span<const Mixture> laws, const HeldRows& held) const {
+std::optional<SettledModel> ModeDriver::best_of(std::span<const Mixture> laws, const ModeShape& shape,
+                                                const HeldRows& held) const {
   std::optional<SettledModel> best;
   const auto consider = [&](SettledModel settled) {
     if (!is_finite(settled.model.laws) || !std::isfinite(settled.log_likelihood)) return;
     if (!best || settled.log_likelihood > best->log_likelihood) best = std::move(settled);
   };
-  for (const Mixture& candidate : laws) consider(settle(candidate, settings_.shape, held));
-  for (const ModeModel& start : sliced_starts(settings_.shape, table_of(held, settings_.shape)))
-    consider(settle(start, settings_.shape, held));
+  for (const Mixture& candidate : laws) consider(settle(candidate, shape, held));
+  for (const ModeModel& start : sliced_starts(shape, table_of(held, shape)))
+    consider(settle(start, shape, held));
   return best;
 }
 
-/// Whether the two laws that lie nearest to each other may as well be one: by BIC on the held rows.
-bool ModeDriver::one_too_many(const SettledModel& settled, const HeldRows& held) const {
-  const std::size_t k = settings_.shape.component_count;
+/// Whether one law fewer explains the held rows as well, by BIC: the two that lie nearest to each other made
+/// one, or any of them left out, whichever is likeliest.
+bool ModeDriver::one_too_many(const SettledModel& settled, const ModeShape& shape,
+                              const HeldRows& held) const {
+  const std::size_t k = shape.component_count;
   if (k < 2) return false;
-  ModeShape smaller = settings_.shape;
+  ModeShape smaller = shape;
   smaller.component_count = k - 1;
   if (k == 2 && smaller.modes != Modes::independent) {
     smaller.modes = Modes::independent;
     smaller.gate.clear();
   }
-  const SettledModel fewer = settle(nearest_joined(settled.model.laws, *held.runs), smaller, held);
   const double rows = static_cast<double>(held.runs->size() + (held.sample ? held.sample->size() : 0));
-  const auto parameters = static_cast<double>(settings_.shape.parameters() - smaller.parameters());
-  return 2.0 * (settled.log_likelihood - fewer.log_likelihood) < parameters * std::log(rows);
+  const auto parameters = static_cast<double>(shape.parameters() - smaller.parameters());
+  const double enough = settled.log_likelihood - 0.5 * parameters * std::log(rows);
+  const auto explains = [&](const Mixture& start) {
+    return settle(start, smaller, held).log_likelihood > enough;
+  };
+  if (explains(nearest_joined(settled.model.laws, *held.runs))) return true;
+  for (std::size_t h = 0; h < k && k > 2; ++h) {
+    if (explains(without_law(settled.model.laws, h))) return true;
+  }
+  return false;
 }
 
 void ModeDriver::begin(const ModeModel& model, const HeldRows& held, const Mixture* labels) {
-  if (polish_) ++resets_;
+  std::optional<ModeFit> older;
+  if (polish_) {
+    ++resets_;
+    older = polish_->fit();
+  }
   polish_ = polish_of_runs(labelled(model, labels), settings_.shape, held, settings_.polish);
+  if (older) polish_->take_over(*older, 1.0 - static_cast<double>(runs_.size()) / std::max(older->rows, 1.0));
   drift_.emplace(settings_.shape, settings_.drift);
+  if (!trace_ || trace_->component_count() != settings_.shape.component_count) begin_trace();
   chains_.cut();  // what the polish knows of them is the end of a run
+}
+
+void ModeDriver::begin_trace() {
+  trace_.emplace(settings_.shape.component_count, chains_.capacity());
+}
+
+bool ModeDriver::describe_now(ModesNow& now) const {
+  if (!polish_ || settings_.shape.modes == Modes::independent) return false;
+  const DenseMatrix& transitions = polish_->anchor().transitions;
+  now.kind = settings_.shape.modes;
+  now.transitions.rows = transitions.rows;
+  now.transitions.columns = transitions.columns;
+  now.transitions.values.assign(transitions.values.begin(), transitions.values.end());
+  now.sensors.clear();
+  now.probabilities.clear();
+  for (const ChainState::Entry& entry : chains_.state().entries) {
+    const std::optional<std::size_t> slot = chains_.slot_of(entry.sensor);
+    if (!slot) continue;
+    if (*slot == chains_.newest()) now.newest = now.sensors.size();
+    now.sensors.push_back(entry.sensor);
+    const auto modes = polish_->modes_of(*slot);
+    now.probabilities.insert(now.probabilities.end(), modes.begin(), modes.end());
+  }
+  return true;
 }
 
 bool ModeDriver::reconcile(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t rows,
                            const Mixture* labels) {
+  wants_check_ = false;
   const HeldRows rows_held = held(sample, rows);
-  std::optional<SettledModel> best = best_of(laws, rows_held);
+  std::optional<SettledModel> best = best_of(laws, settings_.shape, rows_held);
   if (!polish_) {
-    if (!best || (too_many_laws_ = one_too_many(*best, rows_held))) return false;
+    if (!best || (too_many_laws_ = one_too_many(*best, settings_.shape, rows_held))) return false;
     begin(best->model, rows_held, labels);
     return true;
   }
-  const SettledModel own = settle(polish_->fit().model, settings_.shape, rows_held);
+  const ModeModel stands = polish_->fit().model;
+  SettledModel own = settle(stands, settings_.shape, rows_held);
   const double better = settings_.better_by + 0.5 * static_cast<double>(settings_.shape.parameters());
-  too_many_laws_ = one_too_many(own, rows_held);
-  if (!best || !(best->log_likelihood > own.log_likelihood + better)) return false;
+  const bool others = best && best->log_likelihood > own.log_likelihood + better;
+  if (!others) best = std::move(own);
+  too_many_laws_ = one_too_many(*best, settings_.shape, rows_held);
+  if (!others && !in_doubt()) return false;  // it knows more than the held rows do
+  if (!(best->log_likelihood > likelihood_of(stands, settings_.shape, rows_held) + better)) return false;
   const Mixture before = polish_->anchor().laws;
   begin(best->model, rows_held, &before);
   return true;
@@ -182,12 +266,73 @@ bool ModeDriver::reconcile(std::span<const Mixture> laws, const RowTable& sample
 
 std::optional<ModeDriver::Preview> ModeDriver::preview(std::span<const Mixture> laws, const RowTable& sample,
                                                        std::uint64_t rows, const Mixture* labels) const {
-  if (runs_.size() == 0) return {};
+  if (runs_.size() == 0 || runs_.raw()) return {};
   const HeldRows rows_held = held(sample, rows);
-  const std::optional<SettledModel> best = best_of(laws, rows_held);
+  const std::optional<SettledModel> best = best_of(laws, settings_.shape, rows_held);
   if (!best) return {};
   return Preview{polish_of_runs(labelled(best->model, labels), settings_.shape, rows_held, settings_.polish),
-                 one_too_many(*best, rows_held)};
+                 one_too_many(*best, settings_.shape, rows_held)};
+}
+
+std::optional<ModeDriver::Candidate> ModeDriver::candidate(const ModeShape& shape,
+                                                           std::span<const Mixture> laws,
+                                                           const RowTable& sample, std::uint64_t rows) const {
+  if (runs_.size() == 0 || runs_.raw()) return {};
+  const HeldRows rows_held = held(sample, rows);
+  const std::optional<SettledModel> best = best_of(laws, shape, rows_held);
+  if (!best) return {};
+  const double count =
+      static_cast<double>(runs_.size() + (rows_held.sample != nullptr ? rows_held.sample->size() : 0));
+  const double bic = -2.0 * best->log_likelihood + static_cast<double>(shape.parameters()) * std::log(count);
+  return Candidate{shape, best->model, best->log_likelihood, bic};
+}
+
+bool ModeDriver::too_many_laws(const Candidate& candidate, const RowTable& sample, std::uint64_t rows) const {
+  return one_too_many({candidate.model, candidate.log_likelihood}, candidate.shape, held(sample, rows));
+}
+
+ModePolish ModeDriver::polish_of(const Candidate& candidate, const RowTable& sample, std::uint64_t rows,
+                                 const Mixture* labels) const {
+  return polish_of_runs(labelled(candidate.model, labels), candidate.shape, held(sample, rows),
+                        settings_.polish);
+}
+
+void ModeDriver::begin_trial(const Candidate& now, std::span<const Candidate> candidates,
+                             const RowTable& sample, std::uint64_t rows, const Mixture* labels) {
+  std::vector<ModePolish> entrants{polish_of(now, sample, rows, labels)};
+  for (const Candidate& candidate : candidates)
+    entrants.push_back(polish_of(candidate, sample, rows, labels));
+  trial_.emplace(std::move(entrants));
+  chains_.cut();  // what the entrants know of them is the end of a run
+  ++resets_;
+}
+
+bool ModeDriver::end_trial(std::uint64_t rows) {
+  if (!trial_ || trial_->rows() < settings_.trial_rows) return false;
+  const std::size_t best = trial_->best();
+  const bool takes_over = best > 0;
+  if (takes_over) {
+    polish_ = trial_->entrant(best);
+    settings_.shape = polish_->shape();
+    drift_.emplace(settings_.shape, settings_.drift);
+    begin_trace();
+    chosen_.push_back({rows, settings_.shape.modes, settings_.shape.noise, settings_.shape.noise_shape,
+                       trial_->gain(best)});
+  }
+  trial_.reset();
+  ++resets_;
+  return takes_over;
+}
+
+std::optional<ModePolish> ModeDriver::settled(std::uint64_t rows) const {
+  if (!polish_ || rows > runs_.size() || polish_->state().growth != 1.0) return {};
+  const HeldRows all{&runs_, nullptr, chains_.capacity()};
+  std::optional<SettledModel> best = best_of({}, settings_.shape, all);
+  SettledModel own = settle(polish_->fit().model, settings_.shape, all);
+  if (!best || own.log_likelihood > best->log_likelihood) best = std::move(own);
+  if (!is_finite(best->model.laws) || !std::isfinite(best->log_likelihood)) return {};
+  return polish_of_runs(labelled(best->model, &polish_->anchor().laws), settings_.shape, all,
+                        settings_.polish);
 }
 
 Verdict ModeDriver::merge(const ModeDriver& other) {
@@ -195,16 +340,20 @@ Verdict ModeDriver::merge(const ModeDriver& other) {
     return Refusal{Reason::cannot_merge, "only two polishes that have begun can be added"};
   if (Verdict verdict = polish_->merge(*other.polish_); !verdict) return verdict;
   drift_.emplace(settings_.shape, settings_.drift);
+  trace_->append(*other.trace_);
+  trial_.reset();
   return std::monostate{};
 }
 
 ModeDriver ModeDriver::branch() const {
   ModeDriver result(settings_);
+  result.chosen_ = chosen_;
   if (polish_) {
     ModePolishSettings settled = settings_.polish;
     settled.first_move = settled.move_every;  // the anchor is good: few rows must not move it
     result.polish_.emplace(polish_->anchor(), settings_.shape, settled);
     result.drift_.emplace(settings_.shape, settings_.drift);
+    result.begin_trace();
   }
   return result;
 }

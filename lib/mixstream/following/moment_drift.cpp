@@ -8,7 +8,7 @@
 namespace mixstream {
 namespace {
 
-/// sum w^2 = (sum w)^2 / effective rows
+/// sum w g^2 = (sum w g)^2 / effective rows
 double squared_weights(double total_weight, double effective_rows) {
   return effective_rows > 0.0 ? total_weight * total_weight / effective_rows : 0.0;
 }

@@ -55,7 +55,7 @@ PolishDriver::PolishDriver(const PolishDriverSettings& settings) : settings_(set
   state_.next_check = settings.first_check;
   if (!settings.modes) return;
   modes_.emplace(*settings.modes);
-  state_.bins = ~0U;  // rows far out are for the noise's tails to explain
+  if (modes_->is_in_use()) state_.bins = ~0U;  // rows far out are for the noise's tails to explain
 }
 
 Outcome<PolishDriver> PolishDriver::restore(const PolishDriverState& state,
@@ -72,7 +72,7 @@ Outcome<PolishDriver> PolishDriver::restore(const PolishDriverState& state,
     Outcome<ModeDriver> modes = ModeDriver::restore(*state.modes, *settings.modes);
     if (!modes) return modes.refusal();
     driver.modes_ = std::move(modes).value();
-    return driver;
+    if (driver.modes_->is_in_use()) return driver;
   }
   if (state.polish.has_value() != state.drift.has_value())
     return Refusal{Reason::bad_snapshot, "half of the polish is missing in this state; refit without it"};
@@ -110,12 +110,15 @@ std::optional<DriftEvent> PolishDriver::judge_block() noexcept {
 }
 
 std::optional<DriftEvent> PolishDriver::follow(const Row& row, std::size_t bin) noexcept {
-  if (bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) {
-    modes_->skip(row.sensor);
-    return {};
+  if (modes_->is_in_use()) {
+    if (bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) {
+      modes_->skip(row.sensor);
+      return {};
+    }
+    ++state_.entered[bin];
   }
-  ++state_.entered[bin];
   std::optional<DriftEvent> event = modes_->absorb(row);
+  if (modes_->wants_check()) state_.next_check = std::min(state_.next_check, state_.rows);
   if (event) event->row = state_.rows;
   return event;
 }
@@ -130,7 +133,8 @@ void PolishDriver::turn_pane() noexcept {
 }
 
 /// A polish is checked often while it is young or in doubt, for then a wrong start shows. While there is
-/// none, every row that passes is lost to it, so ask sooner.
+/// none, every row that passes is lost to it, so ask sooner. Where the stream forgets, laws may have changed
+/// since the last check once all that it remembers is new.
 void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
   std::uint64_t& next = state_.next_check;
   if (next == 0) next = 1;
@@ -140,6 +144,8 @@ void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
     else
       next += std::max<std::uint64_t>(1, next / 4);
   }
+  if (settings_.memory_rows > 0)
+    next = std::min(next, row_count + std::max(settings_.first_check, settings_.memory_rows));
 }
 
 Verdict PolishDriver::merge(const PolishDriver& other) {
@@ -165,7 +171,9 @@ PolishDriver PolishDriver::branch() const {
 }
 
 Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&)) {
-  if (modes_ && other.modes_) {
+  if (follows_modes() != other.follows_modes())
+    return Refusal{Reason::cannot_merge, "only two polishes of one model can be added"};
+  if (follows_modes()) {
     if (Verdict verdict = modes_->merge(*other.modes_); !verdict) return verdict;
     state_.rows += other.state_.rows;
     state_.next_check = std::max(state_.next_check, other.state_.next_check);
@@ -187,14 +195,15 @@ Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*w
 Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
                                    std::uint32_t bins) {
   const bool had_one = polish_.has_value();
-  const bool counts =
-      refined.accepted || (refined.complaints.only_search() && (!had_one || state_.tentative));
+  const bool counts = refined.accepted || refined.by_likelihood ||
+                      (refined.complaints.only_search() && (!had_one || state_.tentative));
   const bool keep =
       !counts || (had_one && !refined.likeliest && !holds_left_out_rows(bins) && !disagrees(refined, sample));
   if (counts) {
     state_.bins = bins;
-    state_.in_doubt = refined.rivals > 0 || (keep && found_elsewhere(refined, polish_->fit().mixture));
-    state_.tentative = !refined.accepted;
+    state_.in_doubt = refined.rivals > 0 ||
+                      (keep && !refined.by_likelihood && found_elsewhere(refined, polish_->fit().mixture));
+    state_.tentative = !refined.accepted && !refined.by_likelihood;
   }
   if (!keep) begin(refined, sample);
   skip_check(row_count);
@@ -206,10 +215,46 @@ Reconciled PolishDriver::reconcile(const RefinedFit& refined, const RowTable& sa
 Reconciled PolishDriver::reconcile(std::span<const Mixture> laws, const RowTable& sample,
                                    std::uint64_t row_count, const Mixture* labels) {
   const bool had_one = begun();
-  const bool began = modes_ && modes_->reconcile(laws, sample, row_count, labels);
+  const bool began = follows_modes() && modes_->reconcile(laws, sample, row_count, labels);
+  state_.in_doubt = follows_modes() && modes_->in_doubt();
   skip_check(row_count);
   if (!began) return had_one ? Reconciled::kept : Reconciled::not_started;
   return had_one ? Reconciled::reset : Reconciled::started;
+}
+
+bool PolishDriver::choose(std::span<const Doubt> doubts, std::span<const Mixture> laws,
+                          const RowTable& sample, std::uint64_t row_count, const Mixture* labels,
+                          const Layout& layout) {
+  if (!modes_ || !modes_->settings().choice.any() || laws.empty()) return false;
+  const std::uint64_t trial_rows = modes_->settings().trial_rows;
+  if (const Trial* trial = modes_->trial(); trial != nullptr && trial->rows() < trial_rows) {
+    state_.next_check = std::min(state_.next_check, row_count + trial_rows - trial->rows());
+    return false;
+  }
+  if (modes_->trial() != nullptr && modes_->end_trial(row_count)) {
+    polish_.reset();
+    drift_.reset();
+    stepwise_.reset();
+    state_.bins = ~0U;
+    state_.entered.fill(0);
+    state_.in_doubt = state_.tentative = false;
+    state_.next_check = row_count + trial_rows;  // what else the rows ask for
+    return true;
+  }
+  ModeShape now = modes_->settings().shape;
+  now.component_count = laws.front().component_count();
+  const std::vector<ModeShape> larger = extensions_of(now, doubts, modes_->settings().choice, layout);
+  if (larger.empty()) return false;
+  const auto in_use = modes_->candidate(now, laws, sample, row_count);
+  std::vector<ModeDriver::Candidate> candidates;
+  for (const ModeShape& shape : larger) {
+    auto candidate = modes_->candidate(shape, laws, sample, row_count);
+    if (in_use && candidate && candidate->bic < in_use->bic) candidates.push_back(*std::move(candidate));
+  }
+  if (candidates.empty()) return false;
+  modes_->begin_trial(*in_use, candidates, sample, row_count, labels);
+  state_.next_check = std::min(state_.next_check, row_count + trial_rows);
+  return false;
 }
 
 /// Worse on the sample beyond chance; or where J of all rows' moments would reject it; or elsewhere than the
@@ -219,7 +264,9 @@ bool PolishDriver::disagrees(const RefinedFit& refined, const RowTable& sample) 
   const Mixture polished = polish_->fit().mixture;
   if (!same_model(polished, refined.mixture) || polish_->state().noise != refined.noise) return true;
   const double gain = likelihood_gain(polished, refined.mixture, sample).deviations();
-  if (!(gain >= -settings_.likelihood_limit) || moments_reject(refined, polished)) return true;
+  if (!(gain >= -settings_.likelihood_limit)) return true;
+  if (refined.by_likelihood) return false;
+  if (moments_reject(refined, polished)) return true;
   return lies_apart(refined, polished, settings_.distance_limit) && gain < 0.0;
 }
 

@@ -5,6 +5,8 @@
 // that is the likeliest of all rows so far begins it anew: nothing knows more of them. A fit
 // that was not accepted neither begins nor ends a polish, but for one that only lacks another start that
 // comes back to it: rows that pass are lost to a polish not yet begun, so it begins there, tentatively.
+// Where the moments contradict every fit, the sample's likeliest laws stand in for it, and only the sample
+// can end a polish.
 #pragma once
 
 #include <array>
@@ -12,6 +14,7 @@
 #include <optional>
 
 #include "mixstream/following/drift.hpp"
+#include "mixstream/following/extensions.hpp"
 #include "mixstream/following/mode_driver.hpp"
 #include "mixstream/likelihood/likelihood_gain.hpp"
 #include "mixstream/polish/polish.hpp"
@@ -35,6 +38,7 @@ struct PolishDriverSettings {
   PolishKind kind = PolishKind::scoring;
   std::uint64_t first_check = 5000;  ///< rows; then twice and 4 times as many, then at every fourfold;
                                      ///< in doubt or tentative at every twofold
+  std::uint64_t memory_rows = 0;     ///< that the stream remembers, 0: everything; checked at least as often
   double distance_limit = 6.0;       ///< of parting, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
   PolishSettings polish;
@@ -91,12 +95,25 @@ class PolishDriver {
   /// AnchoredPolish::absorb and DriftDetector::add are. An event when the row completes a block that drifted.
   std::optional<DriftEvent> absorb(const Row& row, std::size_t bin = 0) noexcept {
     ++state_.rows;
-    if (modes_) return follow(row, bin);
+    if (modes_) {
+      const std::optional<DriftEvent> event = follow(row, bin);
+      if (modes_->is_in_use()) return event;
+    }
     if (!polish_ || bin >= largest_bin_count || (state_.bins >> bin & 1U) == 0) return {};
     ++state_.entered[bin];
     if (stepwise_) stepwise_->add(row);
     if (!polish_->absorb(row)) return {};
     return judge_block();
+  }
+
+  /// The same before the pilot is fixed, as the row came: rows in order are held from the first on. Once
+  /// there is a pilot, those are brought to its coordinates. No throw, no allocation.
+  void absorb_raw(const Row& row) noexcept {
+    if (modes_) modes_->absorb_raw(row);
+  }
+  bool holds_raw_rows() const noexcept { return modes_ && modes_->holds_raw_rows(); }
+  void take_pilot(const Layout& layout, const Pilot& pilot) noexcept {
+    if (modes_) modes_->take_pilot(layout, pilot);
   }
 
   /// Whether rows are to be given: a polish is under way, or rows in order are followed from the first on.
@@ -128,6 +145,7 @@ class PolishDriver {
   }
   void take_schedule(const PolishSchedule& schedule) noexcept {
     state_.next_check = schedule.next_check;
+    if (modes_) modes_->checked();
     state_.bins = schedule.bins;
     state_.in_doubt = schedule.in_doubt;
     state_.tentative = schedule.tentative;
@@ -145,10 +163,18 @@ class PolishDriver {
   Reconciled reconcile(const RefinedFit& refined, const RowTable& sample, std::uint64_t row_count,
                        std::uint32_t bins = 1);
 
-  /// The same for rows in order, see ModeDriver::reconcile.
+  /// The same for rows in order that are followed, see ModeDriver::reconcile.
   Reconciled reconcile(std::span<const Mixture> laws, const RowTable& sample, std::uint64_t row_count,
                        const Mixture* labels);
   const ModeDriver* modes() const noexcept { return modes_ ? &*modes_ : nullptr; }
+  /// Whether rows in order are what is followed, and not independent rows with equal noise.
+  bool follows_modes() const noexcept { return modes_ && modes_->is_in_use(); }
+
+  /// Where the rows may choose the model: puts on trial what the doubts about the laws in use (pilot
+  /// coordinates) call for, and ends a trial whose rows have passed. True where a larger model took over:
+  /// then everything before belongs to another model. Allocates.
+  bool choose(std::span<const Doubt> doubts, std::span<const Mixture> laws, const RowTable& sample,
+              std::uint64_t row_count, const Mixture* labels, const Layout& layout);
 
   const AnchoredPolish* polish() const noexcept { return polish_ ? &*polish_ : nullptr; }
   const DriftDetector* drift() const noexcept { return drift_ ? &*drift_ : nullptr; }

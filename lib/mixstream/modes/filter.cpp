@@ -99,17 +99,7 @@ ModeFilter::Memory ModeFilter::memory_after(unsigned steps) const noexcept {
 }
 
 void ModeFilter::open_gate(const Row& row) noexcept {
-  double top = 0.0;
-  for (std::size_t h = 0; h < k_; ++h) {
-    double logit = 0.0;
-    for (std::size_t w = 0; w < shape_.gate.size(); ++w)
-      logit += anchor_.gate(h, w) * row.features[shape_.gate[w]];
-    chances_[h] = logit;
-    top = std::max(top, logit);
-  }
-  double total = 0.0;
-  for (std::size_t h = 0; h < k_; ++h) total += chances_[h] = std::exp(chances_[h] - top);
-  for (std::size_t h = 0; h < k_; ++h) chances_[h] = std::max(chances_[h] / total, tiny);
+  mixstream::open_gate(anchor_, shape_, row.features, std::span(chances_).first(k_));
   for (std::size_t i = 1; i < k_; ++i) std::copy_n(chances_.begin(), k_, &chances_[i * k_]);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/likelihood/chi_square.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/score_kernel.hpp"
 #include "mixstream/modes/mode_polish.hpp"
@@ -10,6 +11,8 @@ namespace mixstream {
 namespace {
 
 constexpr double least_count = 0.5;
+constexpr double apart_limit = 3.0;   // deviations within which two polishes agree on a law
+constexpr double hardly_seen = 1e-3;  // of all that is known of a law: a batch that knows less has not met it
 
 /// theta' = L theta, where the laws of theta' are those of theta in another order.
 DenseMatrix label_map(const ModeShape& shape, std::span<const std::size_t> order) {
@@ -79,6 +82,23 @@ std::vector<double> congruent(std::span<const double> packed, const DenseMatrix&
   return result;
 }
 
+/// A batch's information under other labels; what parameters beside the laws know of each other is left out.
+std::vector<double> relabelled_batch(const ModeShape& shape, std::span<const double> information,
+                                     std::span<const std::size_t> order, const DenseMatrix& inverse) {
+  std::vector<double> result(information.size());
+  const std::size_t law = packed_size(shape.feature_count);
+  for (std::size_t h = 0; h < order.size(); ++h)
+    std::ranges::copy(information.subspan(order[h] * law, law),
+                      result.begin() + static_cast<std::ptrdiff_t>(h * law));
+  const std::size_t others = order.size() * law;
+  for (std::size_t q = shape.who_at(); q < shape.parameters(); ++q) {
+    for (std::size_t r = shape.who_at(); r < shape.parameters(); ++r)
+      result[others + q - shape.who_at()] +=
+          inverse(r, q) * inverse(r, q) * information[others + r - shape.who_at()];
+  }
+  return result;
+}
+
 }  // namespace
 
 /// H^-1; of a rare cell 1 / count. Called on a copy that has been settled.
@@ -100,50 +120,40 @@ DenseMatrix ModePolish::covariance() noexcept {
   return result;
 }
 
-/// Batch sums b, carried to the estimate by their share of H and with their mean taken off: the trace of H^-1
-/// sum b b', a parameter of laws and noise. Changes of mode are too few in a batch to tell. Called on a copy
+/// b' V^-1 b of every batch and law, and of every other parameter by itself, V the information of those very
+/// rows: for a right model each is its rank in the mean, whatever the rows were, for V knows no signs. The
+/// estimate takes its own parameters' share. Changes of mode are too few in a batch to tell. Called on a copy
 /// whose anchor is the estimate.
-double ModePolish::dispersion() noexcept {
-  double total = 0.0;
-  std::size_t count = 0;
-  for (const ScoreBatch& batch : state_.batches) {
-    total += batch.weight;
-    count += batch.weight > 0.5 * state_.batch_weight ? 1 : 0;
-  }
-  const auto of_chain = [&](std::size_t q) {
-    return persists() && q >= state_.shape.who_at() && q < state_.shape.variances_at();
-  };
-  for (std::size_t i = 0; i < size(); ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      const std::size_t at = packed_index(i, j);
-      work_[at] = of_chain(i) || of_chain(j) ? 0.0 : state_.sums.information[at];
-    }
-  }
-  const auto rank = static_cast<double>(solver_.factor(work_));
-  if (count < 8 || rank == 0.0) return 1.0;
-  std::vector<double> mean(size());
-  std::vector<std::vector<double>> sums;
+void ModePolish::find_dispersion(ModeFit& fit) {
+  const ModeShape& shape = state_.shape;
+  const std::size_t d = shape.feature_count;
+  const std::size_t law = packed_size(d);
+  SymmetricSolver of_law(d);
+  double sum = 0.0;
+  double squares = 0.0;
   for (const ScoreBatch& batch : state_.batches) {
     if (!(batch.weight > 0.0)) continue;
-    for (std::size_t q = 0; q < size(); ++q)
-      moved_[q] = batch.anchor[q] - batch.weight * state_.parameters[q];
-    multiply_packed(state_.sums.information, moved_, product_);
-    std::vector<double> sum(size());
-    for (std::size_t q = 0; q < size(); ++q) {
-      sum[q] = of_chain(q) ? 0.0 : batch.score[q] + product_[q] / total;
-      mean[q] += sum[q];
+    for (std::size_t h = 0; h < k(); ++h) {
+      const auto information = std::span(batch.information).subspan(h * law, law);
+      double share = 0.0;
+      for (std::size_t j = 0; j < d; ++j) {
+        const double all = state_.sums.information[packed_index(h * d + j, h * d + j)];
+        share += all > 0.0 ? information[packed_index(j, j)] / (all * static_cast<double>(d)) : 0.0;
+      }
+      if (share < hardly_seen) continue;  // rows of other laws that this one nearly explains, on one side
+      squares += static_cast<double>(of_law.factor(information));
+      sum += of_law.inverse_form(std::span(batch.score).subspan(h * d, d));
     }
-    sums.push_back(std::move(sum));
+    for (std::size_t q = persists() ? shape.variances_at() : shape.who_at(); q < size(); ++q) {
+      const double information = batch.information[k() * law + q - shape.who_at()];
+      if (!(information > 0.0)) continue;
+      squares += 1.0;
+      sum += batch.score[q] * batch.score[q] / information;
+    }
   }
-  double trace = 0.0;
-  std::size_t at = 0;
-  for (const ScoreBatch& batch : state_.batches) {
-    if (!(batch.weight > 0.0)) continue;
-    for (std::size_t q = 0; q < size(); ++q) sums[at][q] -= batch.weight / total * mean[q];
-    trace += solver_.inverse_form(sums[at++]);
-  }
-  const auto batches = static_cast<double>(sums.size());
-  return trace / rank * batches / (batches - 1.0);
+  const auto used = static_cast<double>(size() - (persists() ? shape.who_count() : 0));
+  fit.dispersion_dof = std::max(squares - used, 0.0);
+  fit.dispersion = fit.dispersion_dof < 8.0 * used ? 1.0 : sum / fit.dispersion_dof;
 }
 
 ModeFit ModePolish::fit() const {
@@ -156,14 +166,77 @@ ModeFit ModePolish::fit() const {
   result.model = settled.filter_.anchor();
   result.parameters = settled.state_.parameters;
   result.covariance = settled.covariance();
-  result.dispersion = settled.dispersion();
-  for (const ScoreBatch& batch : settled.state_.batches)
-    result.batches += batch.weight > 0.5 * settled.state_.batch_weight ? 1 : 0;
+  settled.find_dispersion(result);
   if (persists()) result.counts = {k(), k(), settled.state_.sums.counts};
   result.visits = settled.state_.visits;
   result.changes = settled.state_.changes;
   result.rows = settled.state_.sums.weight;
   return result;
+}
+
+/// Whether law h is law `other` of the older polish, within the errors of both; then what the older one knew
+/// of it is added.
+bool ModePolish::take_over_law(const ModeFit& now, std::size_t h, const ModeFit& older, std::size_t other,
+                               double share) {
+  const std::size_t d = state_.shape.feature_count;
+  SymmetricSolver solver(d);
+  std::vector<double> block(packed_size(d));
+  std::vector<double> apart(d);
+  const auto read_block = [&](const DenseMatrix& from, std::size_t law, double factor) {
+    for (std::size_t a = 0; a < d; ++a) {
+      for (std::size_t b = 0; b <= a; ++b)
+        block[packed_index(a, b)] = factor * block[packed_index(a, b)] + from(law * d + a, law * d + b);
+    }
+  };
+  for (std::size_t j = 0; j < d; ++j)
+    apart[j] = older.parameters[other * d + j] - state_.parameters[h * d + j];
+  read_block(older.covariance, other, 0.0);
+  read_block(now.covariance, h, 1.0);
+  if (solver.factor(block) < d ||
+      !(deviations_of_chi_square(solver.inverse_form(apart), static_cast<double>(d)) < apart_limit))
+    return false;
+  read_block(older.covariance, other, 0.0);
+  if (solver.factor(block) < d) return false;
+  solver.inverse(block);
+  for (double& number : block) number *= share;
+  multiply_packed(block, apart, std::span(product_).first(d));
+  for (std::size_t a = 0; a < d; ++a) {
+    state_.sums.gradient[h * d + a] += product_[a];
+    for (std::size_t b = 0; b <= a; ++b)
+      state_.sums.information[packed_index(h * d + a, h * d + b)] += block[packed_index(a, b)];
+  }
+  return true;
+}
+
+/// The ways between laws i and j, which both polishes know, likewise; i may be j.
+void ModePolish::take_over_ways(std::size_t i, std::size_t j, const ModeFit& older,
+                                std::span<const std::size_t> order, double share) {
+  const double seen = share * older.counts(order[i], order[j]);
+  state_.sums.counts[i * k() + j] += seen;
+  if (j == i) return;
+  state_.changes += seen;
+  const std::size_t q = state_.shape.cell(i, j);
+  if (state_.free[q] == 0.0) return;
+  state_.sums.information[packed_index(q, q)] += seen;
+  state_.sums.gradient[q] +=
+      seen * (older.parameters[state_.shape.cell(order[i], order[j])] - state_.parameters[q]);
+}
+
+void ModePolish::take_over(const ModeFit& older, double share) {
+  if (!(share > 0.0) || older.covariance.rows != size()) return;
+  const ModeFit now = fit();
+  const std::vector<std::size_t> order = matching_order(now.model.laws, older.model.laws);
+  bool all = true;  // an unknown law makes the others change places: then their changes tell nothing
+  for (std::size_t h = 0; h < k(); ++h) all = take_over_law(now, h, older, order[h], share) && all;
+  for (std::size_t i = 0; i < k() && all && persists(); ++i) {
+    for (std::size_t j = 0; j < k(); ++j) take_over_ways(i, j, older, order, share);
+    state_.visits[i] += share * older.visits[order[i]];
+  }
+  state_.sums.weight += share * older.rows;
+  find_step();
+  take_step();
+  if (persists()) admit_cells();
+  state_.older = state_.sums;
 }
 
 Verdict ModePolish::merge(const ModePolish& other) {
@@ -198,17 +271,14 @@ Verdict ModePolish::merge(const ModePolish& other) {
   state_.rows += added.state_.rows;
   state_.log_likelihood += added.state_.log_likelihood;
   state_.changes += added.state_.changes;
+  state_.batch_weight = std::max(state_.batch_weight, added.state_.batch_weight);
+  std::vector<double> away = times(inverse, state_.parameters);
+  for (std::size_t q = 0; q < size(); ++q) away[q] -= added.state_.parameters[q];
+  added.carry_batches(away);
   for (const ScoreBatch& batch : added.state_.batches) {
-    if (!(batch.weight > 0.0)) continue;
-    block_weight_ = batch.weight;
-    const std::vector<double> score = transposed_times(inverse, batch.score);
-    const std::vector<double> anchor = times(map, batch.anchor);
-    std::ranges::copy(score, block_score_.begin());
-    std::ranges::copy(state_.parameters, moved_.begin());
-    for (std::size_t q = 0; q < size(); ++q) state_.parameters[q] = anchor[q] / batch.weight;
-    state_.batch_weight = std::max(state_.batch_weight, added.state_.batch_weight);
-    add_to_batches();
-    std::ranges::copy(moved_, state_.parameters.begin());
+    if (batch.weight > 0.0)
+      add_batch(batch.weight, transposed_times(inverse, batch.score),
+                relabelled_batch(state_.shape, batch.information, order, inverse));
   }
   if (persists()) admit_cells();
   find_step();

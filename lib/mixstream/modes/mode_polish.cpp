@@ -80,6 +80,30 @@ ModePolishState beginning(const ModeModel& start, const ModeShape& shape,
 
 }  // namespace
 
+void leave_out_chain(const ModeShape& shape, std::span<double> vector, std::span<double> packed) noexcept {
+  if (shape.modes != Modes::persistent) return;
+  for (std::size_t q = shape.who_at(); q < shape.variances_at(); ++q) {
+    vector[q] = 0.0;
+    for (std::size_t p = 0; p <= q; ++p) packed[packed_index(q, p)] = 0.0;
+    for (std::size_t p = q; p < vector.size(); ++p) packed[packed_index(p, q)] = 0.0;
+  }
+}
+
+void add_transitions(const ModeShape& shape, const DenseMatrix& transitions, std::span<const double> score,
+                     std::span<const double> use, std::span<double> counts) noexcept {
+  const std::size_t k = shape.component_count;
+  for (std::size_t i = 0; i < k; ++i) {
+    double rest = 0.0;
+    for (std::size_t j = 0; j < k; ++j) {
+      if (j == i) continue;
+      const double change = score[shape.cell(i, j)];
+      rest -= change;
+      counts[i * k + j] += change + transitions(i, j) * use[i];
+    }
+    counts[i * k + i] += rest + transitions(i, i) * use[i];
+  }
+}
+
 ModePolish::ModePolish(const ModeModel& start, const ModeShape& shape, const ModePolishSettings& settings)
     : ModePolish(beginning(start, shape, settings)) {}
 
@@ -96,6 +120,8 @@ ModePolish::ModePolish(ModePolishState state)
       block_information_(work_.size()),
       scratch_(block_rows * filter_.stride()),
       block_use_(k()),
+      block_counts_(state_.sums.counts.size()),
+      batch_information_(batch_information()),
       row_use_(k()) {
   state_.chains.resize(state_.settings.most_chains * filter_.chain_size());
   state_.block.reserve(block_rows * filter_.stride());
@@ -103,10 +129,10 @@ ModePolish::ModePolish(ModePolishState state)
   state_.batches.reserve(most_batches);
   for (ScoreBatch& batch : state_.batches) {
     batch.score.resize(size());
-    batch.anchor.resize(size());
+    batch.information.resize(batch_information());
   }
   while (state_.batches.size() < most_batches)
-    state_.batches.push_back({0.0, std::vector<double>(size()), std::vector<double>(size())});
+    state_.batches.push_back({0.0, std::vector<double>(size()), std::vector<double>(batch_information())});
   model_.laws.noise_variances = state_.known_variances;
   from_parameters(state_.parameters, state_.shape, model_);
   filter_.set_anchor(model_);
@@ -139,9 +165,10 @@ Outcome<ModePolish> ModePolish::restore(const ModePolishState& state) {
            finite(sums.counts) && std::isfinite(sums.weight);
   };
   const ModeFilter filter(shape);
+  const std::size_t batch_information = k * packed_size(shape.feature_count) + size - shape.who_at();
   const auto sound_batch = [&](const ScoreBatch& batch) {
-    return batch.score.size() == size && batch.anchor.size() == size && std::isfinite(batch.weight) &&
-           finite(batch.score) && finite(batch.anchor);
+    return batch.score.size() == size && batch.information.size() == batch_information &&
+           std::isfinite(batch.weight) && finite(batch.score) && finite(batch.information);
   };
   const std::size_t rows = state.block_weights.size();
   const bool sound =
@@ -184,20 +211,18 @@ std::uint64_t ModePolish::rows_until_move() const noexcept {
   return std::min(doubled, state_.settings.move_every);
 }
 
-/// C_ij = S_ij + A_ij n_i of the block, where S_ii = - sum S_il.
 void ModePolish::count_transitions() noexcept {
-  const DenseMatrix& a = filter_.anchor().transitions;
-  for (std::size_t i = 0; i < k(); ++i) {
-    double rest = 0.0;
-    for (std::size_t j = 0; j < k(); ++j) {
-      if (j == i) continue;
-      const double score = block_score_[state_.shape.cell(i, j)];
-      rest -= score;
-      state_.changes += std::max((score + a(i, j) * state_.block_use[i]) / state_.growth, 0.0);
-      state_.sums.counts[i * k() + j] += score + a(i, j) * state_.block_use[i];
-    }
-    state_.sums.counts[i * k() + i] += rest + a(i, i) * state_.block_use[i];
+  std::ranges::fill(block_counts_, 0.0);
+  add_transitions(state_.shape, filter_.anchor().transitions, block_score_, state_.block_use, block_counts_);
+  add_scaled(state_.sums.counts, block_counts_, 1.0);
+  for (std::size_t at = 0; at < block_counts_.size(); ++at) {
+    if (at % (k() + 1) != 0) state_.changes += std::max(block_counts_[at] / state_.growth, 0.0);
   }
+}
+
+std::size_t ModePolish::batch_information() const noexcept {
+  const ModeShape& shape = state_.shape;
+  return shape.component_count * packed_size(shape.feature_count) + shape.parameters() - shape.who_at();
 }
 
 /// Neighbours join and a full batch is twice as long.
@@ -207,18 +232,19 @@ void ModePolish::join_batches() noexcept {
     const ScoreBatch& two = state_.batches[i + 1];
     one.weight += two.weight;
     add_scaled(one.score, two.score, 1.0);
-    add_scaled(one.anchor, two.anchor, 1.0);
+    add_scaled(one.information, two.information, 1.0);
     if (i > 0) std::swap(state_.batches[i / 2], one);
   }
   for (std::size_t i = most_batches / 2; i < most_batches; ++i) {
     state_.batches[i].weight = 0.0;
     std::ranges::fill(state_.batches[i].score, 0.0);
-    std::ranges::fill(state_.batches[i].anchor, 0.0);
+    std::ranges::fill(state_.batches[i].information, 0.0);
   }
   state_.batch_weight *= 2.0;
 }
 
-void ModePolish::add_to_batches() noexcept {
+void ModePolish::add_batch(double weight, std::span<const double> score,
+                           std::span<const double> information) noexcept {
   const auto open = [&] {
     return std::ranges::find_if(state_.batches,
                                 [&](const ScoreBatch& batch) { return batch.weight < state_.batch_weight; });
@@ -228,9 +254,38 @@ void ModePolish::add_to_batches() noexcept {
     join_batches();
     batch = open();
   }
-  batch->weight += block_weight_;
-  add_scaled(batch->score, block_score_, 1.0);
-  add_scaled(batch->anchor, state_.parameters, block_weight_);
+  batch->weight += weight;
+  add_scaled(batch->score, score, 1.0);
+  add_scaled(batch->information, information, 1.0);
+}
+
+/// The block's sums into the batch that is open.
+void ModePolish::add_to_batches() noexcept {
+  const std::size_t d = state_.shape.feature_count;
+  auto to = batch_information_.begin();
+  for (std::size_t h = 0; h < k(); ++h) {
+    for (std::size_t a = 0; a < d; ++a) {
+      for (std::size_t b = 0; b <= a; ++b) *to++ = block_information_[packed_index(h * d + a, h * d + b)];
+    }
+  }
+  for (std::size_t q = state_.shape.who_at(); q < size(); ++q) *to++ = block_information_[packed_index(q, q)];
+  add_batch(block_weight_, block_score_, batch_information_);
+}
+
+/// The anchor goes by a step: scores of the batches go along, b -= V step.
+void ModePolish::carry_batches(std::span<const double> step) noexcept {
+  const std::size_t d = state_.shape.feature_count;
+  const std::size_t law = packed_size(d);
+  for (ScoreBatch& batch : state_.batches) {
+    if (!(batch.weight > 0.0)) continue;
+    for (std::size_t h = 0; h < k(); ++h) {
+      multiply_packed(std::span(batch.information).subspan(h * law, law), step.subspan(h * d, d),
+                      std::span(product_).first(d));
+      for (std::size_t j = 0; j < d; ++j) batch.score[h * d + j] -= product_[j];
+    }
+    for (std::size_t q = state_.shape.who_at(); q < size(); ++q)
+      batch.score[q] -= batch.information[k() * law + q - state_.shape.who_at()] * step[q];
+  }
 }
 
 /// The block into the sums.
@@ -246,7 +301,6 @@ void ModePolish::flush() noexcept {
     add_scaled(block_score_, std::span(state_.block).subspan(t * stride, size()), weight);
   }
   if (persists()) count_transitions();
-  add_to_batches();
   for (std::size_t q = state_.shape.who_at(); q < state_.shape.variances_at() && persists(); ++q) {
     if (state_.free[q] != 0.0) continue;
     for (std::size_t t = 0; t < rows; ++t) state_.block[t * stride + q] = 0.0;
@@ -254,6 +308,7 @@ void ModePolish::flush() noexcept {
   std::ranges::fill(block_information_, 0.0);
   filter_.kernels().add_products(rows, size(), stride, state_.block.data(), state_.block_weights.data(),
                                  scratch_.data(), block_information_.data());
+  add_to_batches();
   add_scaled(state_.sums.information, block_information_, 1.0);
   for (std::size_t q = 0; q < size(); ++q) state_.sums.gradient[q] += state_.free[q] * block_score_[q];
   state_.sums.weight += block_weight_;
@@ -283,7 +338,7 @@ void ModePolish::rescale() noexcept {
   for (ScoreBatch& batch : state_.batches) {
     batch.weight *= factor;
     scale(batch.score, factor);
-    scale(batch.anchor, factor);
+    scale(batch.information, factor);
   }
   state_.growth = 1.0;
 }
@@ -324,7 +379,8 @@ void ModePolish::find_step() noexcept {
 /// Older rows and newer ones that say the same lie apart by chance: with g_0 = H_0 (theta_0 - theta), what
 /// the older ones' gradient is at the estimate of all, g_0' (H_0^-1 + H_1^-1) g_0 is a chi-square, whatever
 /// each part saw of which law. Where it is far more, the older ones were taken at anchors too far off, and
-/// fade. True if they did.
+/// fade. True if they did. The ways between modes have no say: rows that saw none of a change would seem to
+/// know for certain that there is none.
 bool ModePolish::doubt_older_rows() noexcept {
   const ScoreSums& older = state_.older;
   const double newer = state_.sums.weight - older.weight;
@@ -333,9 +389,12 @@ bool ModePolish::doubt_older_rows() noexcept {
   for (std::size_t q = 0; q < size(); ++q) product_[q] = state_.free[q] * (older.gradient[q] - product_[q]);
   for (std::size_t at = 0; at < work_.size(); ++at)
     work_[at] = state_.sums.information[at] - older.information[at];
+  leave_out_chain(state_.shape, product_, work_);
   const std::size_t newer_rank = solver_.factor(work_);
   double chi_square = solver_.inverse_form(product_);
-  const std::size_t older_rank = solver_.factor(older.information);
+  std::ranges::copy(older.information, work_.begin());
+  leave_out_chain(state_.shape, product_, work_);
+  const std::size_t older_rank = solver_.factor(work_);
   chi_square += solver_.inverse_form(product_);
   const auto dof = static_cast<double>(std::min(newer_rank, older_rank));
   if (dof == 0.0) return false;
@@ -357,6 +416,7 @@ void ModePolish::take_step() noexcept {
   multiply_packed(state_.sums.information, step_, product_);
   for (std::size_t q = 0; q < size(); ++q)
     state_.sums.gradient[q] = state_.free[q] * (state_.sums.gradient[q] - product_[q]);
+  carry_batches(step_);
   std::ranges::copy(moved_, state_.parameters.begin());
   filter_.set_anchor(model_);
 }

@@ -12,7 +12,8 @@
 // last move contradict the older ones' sums beyond chance, the older ones fade.
 //
 // Batches. Sums of scores over 32 to 64 stretches of rows show how much they vary in truth: 1 for a right
-// model, more where rows depend on each other in a way that the model lacks.
+// model, more where rows depend on each other in a way that the model lacks. A stretch may lie in one mode
+// and at one place of x, so each is held against its own information, law by law.
 //
 // Everything here is in pilot coordinates.
 #pragma once
@@ -39,11 +40,12 @@ struct ModePolishSettings {
   friend bool operator==(const ModePolishSettings&, const ModePolishSettings&) = default;
 };
 
-/// Sums of a stretch of consecutive rows: their weight, their scores, and weight times anchor.
+/// Sums of a stretch of consecutive rows, carried along with the anchor: their weight, their scores, and the
+/// information of each law's coefficients (packed, law by law), then of every other parameter by itself.
 struct ScoreBatch {
   double weight = 0.0;
   std::vector<double> score;
-  std::vector<double> anchor;
+  std::vector<double> information;
 
   friend bool operator==(const ScoreBatch&, const ScoreBatch&) = default;
 };
@@ -86,6 +88,15 @@ struct ModePolishState {
   friend bool operator==(const ModePolishState&, const ModePolishState&) = default;
 };
 
+/// Sets to zero what a score vector and a packed matrix say of the ways between persistent modes: laws, noise
+/// and gate stay. No throw, no allocation.
+void leave_out_chain(const ModeShape& shape, std::span<double> vector, std::span<double> packed) noexcept;
+
+/// Adds the expected transitions of rows whose scores sum to `score` at a chain that used its modes `use`
+/// times, k x k: C_ij = S_ij + A_ij n_i, where S_ii = - sum S_il. No throw, no allocation.
+void add_transitions(const ModeShape& shape, const DenseMatrix& transitions, std::span<const double> score,
+                     std::span<const double> use, std::span<double> counts) noexcept;
+
 /// What a full block of rows says at its anchor: for drift detection.
 struct ModeBlock {
   double weight = 0.0;
@@ -98,13 +109,13 @@ struct ModeBlock {
 struct ModeFit {
   ModeModel model;
   std::vector<double> parameters;
-  DenseMatrix covariance;      ///< of theta
-  DenseMatrix counts;          ///< expected transitions: persistent
-  std::vector<double> visits;  ///< rows spent in each mode
-  double changes = 0.0;        ///< of mode that were seen
-  double dispersion = 1.0;     ///< variance of batch sums over what the scores promise: 1 for a right model
-  std::size_t batches = 0;     ///< behind it
-  double rows = 0.0;           ///< weight of all rows
+  DenseMatrix covariance;       ///< of theta
+  DenseMatrix counts;           ///< expected transitions: persistent
+  std::vector<double> visits;   ///< rows spent in each mode
+  double changes = 0.0;         ///< of mode that were seen
+  double dispersion = 1.0;      ///< variance of batch sums over what the scores promise: 1 for a right model
+  double dispersion_dof = 0.0;  ///< independent squares behind it
+  double rows = 0.0;            ///< weight of all rows
 };
 
 /// Allocates at construction; absorb and forget never do. One thread at a time.
@@ -144,6 +155,11 @@ class ModePolish {
   /// Adds another polish of the same shape, its laws matched to these; its chains are cut. Refuses others.
   Verdict merge(const ModePolish& other);
 
+  /// Takes over what an older polish knew of those laws that both agree on within their errors: the rows
+  /// behind it need not be lost because another law of it was wrong. `share`: of its rows that this polish
+  /// has not seen. Allocates.
+  void take_over(const ModeFit& older, double share);
+
   const ModeShape& shape() const noexcept { return state_.shape; }
   const ModeModel& anchor() const noexcept { return filter_.anchor(); }
   const std::vector<double>& parameters() const noexcept { return state_.parameters; }
@@ -164,8 +180,11 @@ class ModePolish {
   bool persists() const noexcept { return state_.shape.modes == Modes::persistent; }
   void flush() noexcept;
   void count_transitions() noexcept;
+  std::size_t batch_information() const noexcept;
   void add_to_batches() noexcept;
+  void add_batch(double weight, std::span<const double> score, std::span<const double> information) noexcept;
   void join_batches() noexcept;
+  void carry_batches(std::span<const double> step) noexcept;
   void rescale() noexcept;
   void find_step() noexcept;
   void rare_steps() noexcept;
@@ -174,7 +193,11 @@ class ModePolish {
   void admit_cells() noexcept;
   std::uint64_t rows_until_move() const noexcept;
   DenseMatrix covariance() noexcept;
-  double dispersion() noexcept;
+  void find_dispersion(ModeFit& fit);
+  bool take_over_law(const ModeFit& now, std::size_t h, const ModeFit& older, std::size_t other,
+                     double share);
+  void take_over_ways(std::size_t i, std::size_t j, const ModeFit& older, std::span<const std::size_t> order,
+                      double share);
 
   ModePolishState state_;
   ModeFilter filter_;
@@ -188,6 +211,8 @@ class ModePolish {
   std::vector<double> block_information_;
   std::vector<double> scratch_;  // of the products
   std::vector<double> block_use_;
+  std::vector<double> block_counts_;
+  std::vector<double> batch_information_;
   std::vector<double> row_use_;
   double block_weight_ = 0.0;
   double last_log_density_ = 0.0;

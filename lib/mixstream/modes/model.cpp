@@ -197,6 +197,21 @@ void stationary_tangent(const DenseMatrix& transitions, std::span<const double> 
   solve_transposed(m, k, tangent, cells);
 }
 
+void open_gate(const ModeModel& model, const ModeShape& shape, std::span<const double> features,
+               std::span<double> weights) noexcept {
+  const std::size_t k = shape.component_count;
+  double top = 0.0;
+  for (std::size_t h = 0; h < k; ++h) {
+    double logit = 0.0;
+    for (std::size_t w = 0; w < shape.gate.size(); ++w) logit += model.gate(h, w) * features[shape.gate[w]];
+    weights[h] = logit;
+    top = std::max(top, logit);
+  }
+  double total = 0.0;
+  for (std::size_t h = 0; h < k; ++h) total += weights[h] = std::exp(weights[h] - top);
+  for (std::size_t h = 0; h < k; ++h) weights[h] = std::max(weights[h] / total, 1e-300);
+}
+
 ModeModel relabelled(const ModeModel& model, std::span<const std::size_t> order) {
   ModeModel result = model;
   result.laws = relabelled(model.laws, order);

@@ -82,6 +82,10 @@ void stationary_weights(const DenseMatrix& transitions, std::span<double> pi) no
 void stationary_tangent(const DenseMatrix& transitions, std::span<const double> pi,
                         std::span<double> tangent) noexcept;
 
+/// softmax(gamma_h . w) of a row with these features into k numbers, none of them 0. No throw, no allocation.
+void open_gate(const ModeModel& model, const ModeShape& shape, std::span<const double> features,
+               std::span<double> weights) noexcept;
+
 /// The same model with its laws in another order: law h of the result is order[h]. Allocates.
 ModeModel relabelled(const ModeModel& model, std::span<const std::size_t> order);
 

@@ -68,6 +68,18 @@ void Runs::add(const Row& row, const ChainTable::Step& step) noexcept {
     state_.rows.push_back(number);
 }
 
+void Runs::take_pilot(const Layout& layout, const Pilot& pilot) noexcept {
+  for (std::size_t at = 0; at < state_.rows.size(); at += width()) {
+    for (std::size_t j = 0; j < state_.feature_count; ++j) {
+      const auto variable = static_cast<std::size_t>(layout.variable_of(static_cast<int>(j)));
+      state_.rows[at + j] = (state_.rows[at + j] - pilot.shift[variable]) / pilot.scale[variable];
+    }
+    double& response = state_.rows[at + state_.feature_count];
+    response = (response - pilot.shift.back()) / pilot.scale.back();
+  }
+  state_.raw = false;
+}
+
 std::size_t Runs::slots() const noexcept {
   double largest = 0.0;
   for (std::size_t at = state_.feature_count + 2; at < state_.rows.size(); at += width())

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "mixstream/modes/chains.hpp"
+#include "mixstream/rows/layout.hpp"
+#include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/row.hpp"
 
 namespace mixstream {
@@ -30,6 +32,7 @@ struct RunState {
   std::vector<std::uint64_t> held;  ///< which runs of the stream are held, oldest first
   std::uint64_t open_rows = 0;      ///< in the open run of the stream
   std::vector<double> rows;         ///< x, y, w, slot, steps, one row after the other
+  bool raw = false;                 ///< as they came: the pilot is not fixed yet
 
   friend bool operator==(const RunState&, const RunState&) = default;
 };
@@ -49,6 +52,20 @@ class Runs {
 
   /// Adds a row. No throw, no allocation; d stores, rarely a move of half of what is held.
   void add(const Row& row, const ChainTable::Step& step) noexcept;
+
+  /// Whether the next row is none to hold: then it is counted, and need not be added. No throw; one
+  /// comparison.
+  bool pass() noexcept {
+    if (holding_ || state_.open_rows == state_.run_rows) return false;
+    ++state_.open_rows;
+    return true;
+  }
+
+  /// Rows that come before the pilot is fixed are held as they came; with it they are brought to its
+  /// coordinates. No throw, no allocation.
+  void expect_raw() noexcept { state_.raw = true; }
+  bool raw() const noexcept { return state_.raw; }
+  void take_pilot(const Layout& layout, const Pilot& pilot) noexcept;
 
   std::size_t size() const noexcept { return state_.rows.size() / width(); }
   std::size_t slots() const noexcept;  ///< one more than the largest slot of a row that is held

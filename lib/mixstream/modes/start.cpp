@@ -10,7 +10,12 @@ namespace mixstream {
 namespace {
 
 constexpr std::size_t rows_between_yields = 256;
-constexpr double enough_gain = 0.01;  // nats
+constexpr double enough_gain = 0.01;  // nats, of a whole step
+// Where features choose the law, gate and laws move against each other along a narrow valley, and a model
+// that is somewhat wrong makes whole steps too long: more passes, to a closer end.
+constexpr int more_for_gates = 6;
+constexpr double closer_for_gates = 0.1;
+constexpr double shortest_share = 1e-3;
 
 /// Calls visit(row, slot, steps) for every held row, in order.
 template <typename Visit>
@@ -39,12 +44,12 @@ ModePolish pass(const ModeModel& model, const ModeShape& shape, const HeldRows& 
   return polish;
 }
 
-ModeModel halfway(const ModeModel& one, const ModeModel& two, const ModeShape& shape) {
-  std::vector<double> theta = to_parameters(one, shape);
-  const std::vector<double> other = to_parameters(two, shape);
-  for (std::size_t q = 0; q < theta.size(); ++q) theta[q] = 0.5 * (theta[q] + other[q]);
-  ModeModel model = one;
-  from_parameters(theta, shape, model);
+/// The model a share of the way from one to the other.
+ModeModel between(const ModePolish& one, const ModePolish& two, double share) {
+  std::vector<double> theta = one.parameters();
+  for (std::size_t q = 0; q < theta.size(); ++q) theta[q] += share * (two.parameters()[q] - theta[q]);
+  ModeModel model = one.anchor();
+  from_parameters(theta, one.shape(), model);
   return model;
 }
 
@@ -76,22 +81,30 @@ ModeModel sticky_start(const Mixture& mixture, const ModeShape& shape, const Hel
   return model_from(mixture, shape, 0.999 * (1.0 - std::exp2(-best)));
 }
 
-SettledModel settle(const ModeModel& start, const ModeShape& shape, const HeldRows& held, int steps) {
+double likelihood_of(const ModeModel& model, const ModeShape& shape, const HeldRows& held) {
+  return pass(model, shape, held).log_likelihood();
+}
+
+SettledModel settle(const ModeModel& start, const ModeShape& shape, const HeldRows& held, int passes) {
   ModePolish best = pass(start, shape, held);
   ModePolish moved = best;
   moved.move_anchor();
-  for (int step = 0; step < steps; ++step) {
-    ModePolish trial = pass(moved.anchor(), shape, held);
+  const bool gated = shape.modes == Modes::gated;
+  const double enough = gated ? closer_for_gates * enough_gain : enough_gain;
+  if (gated) passes *= more_for_gates;
+  double share = 1.0;  // of a step; where the model is wrong whole ones may lead too far again and again
+  for (int i = 0; i < passes && share > shortest_share; ++i) {
+    ModePolish trial = pass(between(best, moved, share), shape, held);
     const double gain = trial.log_likelihood() - best.log_likelihood();
-    if (!(gain > -1e-3)) {  // too far: half of the way
-      const ModeModel middle = halfway(best.anchor(), moved.anchor(), shape);
-      moved = ModePolish(middle, shape, {});
+    if (!(gain > -1e-3)) {
+      share *= 0.5;
       continue;
     }
     best = std::move(trial);
-    if (gain < enough_gain) break;
+    if (gain < enough * share) break;
     moved = best;
     moved.move_anchor();
+    share = std::min(1.0, 1.4 * share);
   }
   return {best.anchor(), best.log_likelihood()};
 }

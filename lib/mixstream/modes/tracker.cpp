@@ -21,6 +21,7 @@ ModeTracker::ModeTracker(const ModeShape& shape, const ModeModel& model)
 }
 
 std::span<const double> ModeTracker::follow(const Row& row, unsigned steps) noexcept {
+  begun_here_ = !begun_ || steps == 0 || steps > ModeFilter::longest_gap;
   log_density_ = filter_.advance(chain_, row, begun_ ? steps : 0, score_, used_);
   begun_ = true;
   return probabilities();
@@ -41,15 +42,30 @@ void ModeTracker::ahead(unsigned steps, std::span<double> probabilities) const n
   std::ranges::copy(this->probabilities(), probabilities.begin());
   if (filter_.shape().modes == Modes::independent && steps > 0)
     std::ranges::copy(filter_.anchor().laws.weights, probabilities.begin());
-  if (filter_.shape().modes != Modes::persistent) return;
-  const DenseMatrix& a = filter_.anchor().transitions;
+  if (filter_.shape().modes == Modes::persistent)
+    step_ahead(filter_.anchor().transitions, steps, probabilities, next_);
+}
+
+void ModeTracker::pass_on(std::span<const double> features, std::span<double> probabilities) const noexcept {
+  switch (filter_.shape().modes) {
+    case Modes::persistent:
+      return step_ahead(filter_.anchor().transitions, 1, probabilities, next_);
+    case Modes::gated:
+      return open_gate(filter_.anchor(), filter_.shape(), features, probabilities);
+    case Modes::independent:
+      std::ranges::copy(filter_.anchor().laws.weights, probabilities.begin());
+  }
+}
+
+void step_ahead(const DenseMatrix& transitions, unsigned steps, std::span<double> probabilities,
+                std::span<double> spare) noexcept {
   for (unsigned step = 0; step < steps; ++step) {
-    std::ranges::fill(next_, 0.0);
-    for (std::size_t i = 0; i < next_.size(); ++i) {
-      for (std::size_t j = 0; j < next_.size(); ++j) next_[j] += probabilities[i] * a(i, j);
+    std::ranges::fill(spare, 0.0);
+    for (std::size_t i = 0; i < spare.size(); ++i) {
+      for (std::size_t j = 0; j < spare.size(); ++j) spare[j] += probabilities[i] * transitions(i, j);
     }
-    if (std::ranges::equal(next_, probabilities)) return;  // it has come to rest
-    std::ranges::copy(next_, probabilities.begin());
+    if (std::ranges::equal(spare, probabilities)) return;  // it has come to rest
+    std::ranges::copy(spare, probabilities.begin());
   }
 }
 

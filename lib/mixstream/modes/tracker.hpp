@@ -26,6 +26,7 @@ class ModeTracker {
   std::span<const double> follow(const Row& row, unsigned steps = 1) noexcept;
   /// P(h_{t-1} = i, h_t = j | rows so far) of the last row, k x k; where the chain began all in row 0.
   std::span<const double> pairs() const noexcept { return filter_.pairs(); }
+  bool begun_here() const noexcept { return begun_here_; }  ///< whether the chain began with the last row
 
   std::span<const double> probabilities() const noexcept { return filter_.filtered(chain_); }
   std::size_t likeliest() const noexcept;  ///< mode now
@@ -33,6 +34,9 @@ class ModeTracker {
   double rows_left() const noexcept;
   /// P(h) so many rows ahead: f A^steps; with a gate, that of the last row stays. No throw, no allocation.
   void ahead(unsigned steps, std::span<double> probabilities) const noexcept;
+  /// What holds of a row, `probabilities`, becomes what holds of the one after it, whose features are known
+  /// and whose y is not. No throw, no allocation.
+  void pass_on(std::span<const double> features, std::span<double> probabilities) const noexcept;
   double log_density() const noexcept { return log_density_; }  ///< of the last row given those before
 
  private:
@@ -42,8 +46,14 @@ class ModeTracker {
   std::vector<double> used_;
   mutable std::vector<double> next_;
   bool begun_ = false;
+  bool begun_here_ = false;
   double log_density_ = 0.0;
 };
+
+/// p A^steps, in place; `spare`: k numbers. Ends early where nothing changes any more. No throw, no
+/// allocation; k^2 products a step.
+void step_ahead(const DenseMatrix& transitions, unsigned steps, std::span<double> probabilities,
+                std::span<double> spare) noexcept;
 
 /// P(h_t | all rows) from what a tracker said row by row: `filtered` n x k, `pairs` n x k x k. Backwards,
 /// P(h_{t-1} = i | all) = sum_j P(h_t = j | all) q_ij / f_j. A row whose chain began cuts. Allocates n x k.

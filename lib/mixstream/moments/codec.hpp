@@ -1,5 +1,5 @@
 // The snapshot of a state as bytes: one versioned encoder, length-prefixed typed sections, a checksum over
-// all. docs/state-format.md describes every byte.
+// all. docs/reference/state-format.md describes every byte.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "mixstream/moments/view.hpp"
+
 namespace mixstream {
 
 RowMoments::RowMoments(const BlockKernel& kernel, const Layout& row_layout)
@@ -45,20 +47,22 @@ void RowMoments::add(const RowMoments& other, double factor) noexcept {
   weight_squares += factor * factor * other.weight_squares;
 }
 
-MomentTensor settled(const RowMoments& moments) {
-  RowMoments whole = moments;
-  if (whole.pending.rows() > 0) {
-    const BlockKernel kernel(whole.layout.variables());
-    AlignedDoubles workspace(kernel.workspace_size());
-    whole.fold(kernel, workspace.data());
-  }
-  MomentTensor tensor(whole.layout, Pilot::identity(whole.layout.variables()));
-  for (std::size_t i = 0; i < whole.sums.size(); ++i)
-    tensor.sums()[i] = whole.sums[i] + whole.compensation[i];
-  const double total = tensor.total_weight();
-  tensor.effective_rows = whole.weight_squares > 0.0 ? total * total / whole.weight_squares : 0.0;
-  tensor.row_count = whole.rows;
-  return tensor;
+DenseMatrix view(const RowMoments& moments, int power, int left, int right) {
+  const Packing packing(moments.layout.variables());
+  const RowBlock& pending = moments.pending;
+  const std::size_t stride = column_stride(pending.capacity());
+  const auto sum_of = [&](const SixIndices& indices) {
+    const std::size_t at = packing.position(indices);
+    double sum = moments.sums[at] + moments.compensation[at];
+    for (std::size_t row = 0; row < pending.rows(); ++row) {
+      double product = pending.weights()[row];
+      for (const int variable : indices)
+        product *= pending.values()[static_cast<std::size_t>(variable) * stride + row];
+      sum += product;
+    }
+    return sum;
+  };
+  return view_of(moments.layout, power, left, right, Variables::features, moments.weight(), sum_of);
 }
 
 }  // namespace mixstream

@@ -60,13 +60,13 @@ struct RowMoments {
   friend bool operator==(const RowMoments&, const RowMoments&) = default;
 };
 
-/// The moments as a tensor in the rows' own coordinates, pending rows included. Allocates; N(m, 6), and a
-/// kernel where rows are pending.
-MomentTensor settled(const RowMoments& moments);
+/// E[y^power phi_left phi_right'] in the rows' own coordinates, pending rows included. Allocates the result;
+/// reads the sums that it needs where they are.
+DenseMatrix view(const RowMoments& moments, int power, int left, int right);
 
-/// A tensor is settled already.
-inline const MomentTensor& settled(const MomentTensor& tensor) noexcept {
-  return tensor;
+/// The same of a settled tensor, in its coordinates.
+inline DenseMatrix view(const MomentTensor& tensor, int power, int left, int right) {
+  return tensor.view(power, left, right);
 }
 
 }  // namespace mixstream

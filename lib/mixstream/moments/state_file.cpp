@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace mixstream {
 namespace {
@@ -21,11 +22,6 @@ class Descriptor {
   }
   bool open() const noexcept { return number_ >= 0; }
   int number() const noexcept { return number_; }
-  bool close() noexcept {  // a full disk may speak only now
-    const int number = number_;
-    number_ = -1;
-    return ::close(number) == 0;
-  }
 
  private:
   int number_;
@@ -54,23 +50,48 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-Verdict write_file(const std::string& path, std::span<const std::byte> content) {
-  const std::string temporary = path + ".tmp";
-  ::unlink(temporary.c_str());
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!file.open()) return refused("create", temporary);
+Outcome<FileWriter> FileWriter::create(const std::string& path) {
+  FileWriter writer(path, -1);
+  ::unlink(writer.temporary().c_str());
+  writer.descriptor_ = ::open(writer.temporary().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (writer.descriptor_ < 0) return refused("create", writer.temporary());
+  return writer;
+}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FileWriter::~FileWriter() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary().c_str());
+}
+
+Verdict FileWriter::write(std::span<const std::byte> content) {
+  if (write_all(descriptor_, content)) return std::monostate{};
+  return refused("write", temporary());
+}
+
+Verdict FileWriter::finish() {
   const auto give_up = [&](const char* what) {
-    const Refusal refusal = refused(what, temporary);
-    ::unlink(temporary.c_str());
+    const Refusal refusal = refused(what, temporary());
+    ::unlink(temporary().c_str());
     return refusal;
   };
-  if (!write_all(file.number(), content)) return give_up("write");
-  if (::fsync(file.number()) != 0) return give_up("sync");
-  if (!file.close()) return give_up("close");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up("rename");
-  const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.open() || ::fsync(folder.number()) != 0) return refused("sync the folder of", path);
+  if (::fsync(descriptor_) != 0) return refused("sync", temporary());
+  if (::close(std::exchange(descriptor_, -1)) != 0)
+    return give_up("close");  // a full disk may speak only now
+  if (::rename(temporary().c_str(), path_.c_str()) != 0) return give_up("rename");
+  const Descriptor folder(::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder.open() || ::fsync(folder.number()) != 0) return refused("sync the folder of", path_);
   return std::monostate{};
+}
+
+Verdict write_file(const std::string& path, std::span<const std::byte> content) {
+  Outcome<FileWriter> writer = FileWriter::create(path);
+  if (!writer) return writer.refusal();
+  if (const Verdict written = writer.value().write(content); !written) return written.refusal();
+  return writer.value().finish();
 }
 
 Verdict check_writable(const std::string& path) {
@@ -87,26 +108,53 @@ Verdict check_writable(const std::string& path) {
   return std::monostate{};
 }
 
-Outcome<Bytes> read_file(const std::string& path, std::uint64_t largest) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // do not wait for a pipe
+Outcome<FileReader> FileReader::open(const std::string& path) {
+  FileReader reader(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // do not wait for a pipe
   struct stat status {};
-  if (!file.open() || ::fstat(file.number(), &status) != 0) return refused("open", path);
+  if (reader.descriptor_ < 0 || ::fstat(reader.descriptor_, &status) != 0) return refused("open", path);
   if (!S_ISREG(status.st_mode)) return Refusal{Reason::input_output, "'" + path + "' is not a file"};
-  if (static_cast<std::uint64_t>(status.st_size) > largest) {
-    return Refusal{Reason::too_large, "'" + path + "' has " + std::to_string(status.st_size) +
-                                          " bytes; at most " + std::to_string(largest) + " are read"};
+  reader.size_ = static_cast<std::uint64_t>(status.st_size);
+  return reader;
+}
+
+FileReader::FileReader(FileReader&& other) noexcept
+    : path_(std::move(other.path_)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      size_(other.size_),
+      at_(other.at_) {}
+
+FileReader::~FileReader() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+Outcome<Bytes> FileReader::read(std::uint64_t begin, std::uint64_t size) {
+  if (begin > size_ || size > size_ - begin)
+    return Refusal{Reason::bad_snapshot, "'" + path_ + "' is damaged or cut short"};
+  if (begin != at_ && ::lseek(descriptor_, static_cast<::off_t>(begin), SEEK_SET) < 0)
+    return refused("read", path_);
+  Bytes content(static_cast<std::size_t>(size));
+  std::size_t got = 0;
+  while (got < content.size()) {
+    const ssize_t more = ::read(descriptor_, content.data() + got, content.size() - got);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return refused("read", path_);
+    if (more == 0) break;
+    got += static_cast<std::size_t>(more);
   }
-  Bytes content(static_cast<std::size_t>(status.st_size));
-  std::size_t at = 0;
-  while (at < content.size()) {
-    const ssize_t got = ::read(file.number(), content.data() + at, content.size() - at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return refused("read", path);
-    if (got == 0) break;
-    at += static_cast<std::size_t>(got);
-  }
-  content.resize(at);
+  content.resize(got);
+  at_ = begin + got;
   return content;
+}
+
+Outcome<Bytes> read_file(const std::string& path, std::uint64_t largest) {
+  Outcome<FileReader> reader = FileReader::open(path);
+  if (!reader) return reader.refusal();
+  const std::uint64_t size = reader.value().size();
+  if (size > largest) {
+    return Refusal{Reason::too_large, "'" + path + "' has " + std::to_string(size) + " bytes; at most " +
+                                          std::to_string(largest) + " are read"};
+  }
+  return reader.value().read(0, size);
 }
 
 }  // namespace mixstream

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "mixstream/moments/view.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {
@@ -56,6 +57,8 @@ ShiftFactors shift_factors(double stretch, double offset) {
   return factors;
 }
 
+}  // namespace
+
 std::vector<int> chosen_variables(const Layout& layout, Variables variables) {
   std::vector<int> chosen;
   if (variables == Variables::extended) {
@@ -65,8 +68,6 @@ std::vector<int> chosen_variables(const Layout& layout, Variables variables) {
   }
   return chosen;
 }
-
-}  // namespace
 
 CollapsedPower collapsed_power(int variables, int degree) {
   CollapsedPower power;
@@ -87,30 +88,8 @@ MomentTensor::MomentTensor(Layout layout, Pilot pilot)
     : layout_(layout), pilot_(std::move(pilot)), packing_(layout.variables()), sums_(packing_.size(), 0.0) {}
 
 DenseMatrix MomentTensor::view(int power, int left, int right, Variables variables) const {
-  const std::vector<int> chosen = chosen_variables(layout_, variables);
-  const CollapsedPower lefts = collapsed_power(static_cast<int>(chosen.size()), left);
-  const CollapsedPower rights = collapsed_power(static_cast<int>(chosen.size()), right);
-  DenseMatrix result{lefts.tuples.size(), rights.tuples.size(), {}};
-  result.values.reserve(result.rows * result.columns);
-  const double per_row = total_weight() > 0.0 ? 1.0 / total_weight() : 0.0;
-  for (std::size_t i = 0; i < result.rows; ++i) {
-    if (i * result.columns % 1024 < result.columns) yield_point();
-    for (std::size_t j = 0; j < result.columns; ++j) {
-      if (left == right && j < i) {  // symmetric
-        result.values.push_back(result(j, i));
-        continue;
-      }
-      SixIndices indices{};  // missing degrees are filled up with the constant, variable 0
-      std::size_t at = 0;
-      for (const int v : lefts.tuples[i]) indices[at++] = chosen[static_cast<std::size_t>(v)];
-      for (const int v : rights.tuples[j]) indices[at++] = chosen[static_cast<std::size_t>(v)];
-      for (int q = 0; q < power; ++q) indices[at++] = layout_.response();
-      std::ranges::sort(indices);
-      result.values.push_back(sums_[packing_.position(indices)] * per_row * lefts.root_multiplicity[i] *
-                              rights.root_multiplicity[j]);
-    }
-  }
-  return result;
+  return view_of(layout_, power, left, right, variables, total_weight(),
+                 [&](const SixIndices& indices) { return sums_[packing_.position(indices)]; });
 }
 
 MomentTensor MomentTensor::in_coordinates(const Pilot& pilot) const {

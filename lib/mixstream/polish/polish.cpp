@@ -132,11 +132,7 @@ void AnchoredPolish::flush() noexcept {
   read_score(shape(), block_sums_, block_score_);
   for (double& value : block_score_) value *= scale;
   const double* density = block_sums_.data() + shape().density_at();
-  block_ = {block_sums_[shape().extras_at()] * scale,
-            density[2] * scale * scale,
-            density[0] * scale,
-            density[1] * scale,
-            {}};
+  block_ = {block_sums_[shape().extras_at()] * scale, density[0] * scale, density[1] * scale, {}};
 }
 
 BlockScores AnchoredPolish::last_block() const noexcept {

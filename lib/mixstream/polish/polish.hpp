@@ -63,7 +63,6 @@ struct PolishState {
 /// What a full block of rows says at the anchor it was taken at: for drift detection.
 struct BlockScores {
   double weight = 0.0;               ///< sum w
-  double weight_squares = 0.0;       ///< sum w^2
   double log_density = 0.0;          ///< sum w log p(y | x)
   double log_density_squares = 0.0;  ///< sum w (log p(y | x))^2
   std::span<const double> score;     ///< sum w s

@@ -148,6 +148,7 @@ RefinedFit finished(const Conditions& conditions, const ConditionFitSettings& se
   fit.mixture = std::move(mixture);
   fit.noise = settings.noise;
   fit.conditions = conditions.set().name(settings.highest_power);
+  fit.cubic = settings.highest_power == 3;
   fit.condition_count = rank;
   const std::size_t decided = parameters_decided(at, settings.prior, conditions.effective_rows());
   fit.dof = rank > decided ? rank - decided : 0;

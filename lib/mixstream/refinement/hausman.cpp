@@ -6,7 +6,7 @@
 
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/parameters.hpp"
-#include "mixstream/refinement/judge.hpp"
+#include "mixstream/refinement/examiner.hpp"
 
 namespace mixstream {
 namespace {
@@ -60,7 +60,7 @@ bool found_elsewhere(const RefinedFit& refined, const Mixture& polished) {
 }
 
 bool moments_reject(const RefinedFit& refined, const Mixture& polished) {
-  if (refined.dof == 0 || refined.conditions.starts_with("q<=3")) return false;
+  if (refined.dof == 0 || refined.cubic) return false;
   const double distance =
       refined.distance + spread(refined) * parameters_of(refined) * parting(refined, polished);
   return !(distance <

@@ -39,10 +39,10 @@ void Search::look_around(bool known) {
     around_.push_back(other.mixture);
     prefer_likelier(optimum);
   }
-  judge_.judge(*best_);
+  examiner_.examine(*best_);
   best_->rivals = count_rivals(optimum);
-  best_->complaints.search = !met() && !(known && best_->rivals > 0);  // a rival of the known one: a doubt
-  best_->accepted = !best_->complaints.any();
+  best_->met_again = met() || (known && best_->rivals > 0);  // a rival of the known one: a doubt
+  best_->conclude();
 }
 
 int Search::rival_starts() const noexcept {
@@ -59,7 +59,7 @@ Mixture Search::random_start(Random& random) const {
 EmFit Search::climbed(const Mixture& start, const EmFit& optimum, LawSwaps& swaps) {
   const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
   return swaps.improved(settled(rough.mixture), patience(),
-                        optimum.mean_log_likelihood - same_likelihood / judge_.sample_rows());
+                        optimum.mean_log_likelihood - same_likelihood / examiner_.sample_rows());
 }
 
 double Search::deviations_below(const EmFit& other, const EmFit& optimum) const {
@@ -67,7 +67,7 @@ double Search::deviations_below(const EmFit& other, const EmFit& optimum) const 
 }
 
 void Search::consider(const EmFit& other, EmFit& optimum) {
-  judge_.saw(other.mean_log_likelihood);
+  examiner_.saw(other.mean_log_likelihood);
   if (refined_around_ == settings_.rival_refinements || is_known(other.mixture, considered_) ||
       same_optimum(other.mixture, optimum.mixture, second_moment_) ||
       deviations_below(other, optimum) > (likeliest_is_answer() ? near_deviations : hopeless_deviations))
@@ -110,7 +110,7 @@ int Search::count_rivals(const EmFit& optimum) {
   int count = 0;
   for (RefinedFit& fit : near_in_distance()) {
     if (!lies_apart(fit.mixture)) continue;
-    judge_.judge(fit);  // likelier optima may have been met since
+    examiner_.examine(fit);  // likelier optima may have been met since
     const EmFit other = settled(fit.mixture);
     count += fit.accepted && !same_optimum(other.mixture, optimum.mixture, second_moment_) &&
              deviations_below(other, optimum) < near_deviations;

@@ -49,7 +49,7 @@ BinnedFit with_counts(const BinnedMoments& moments, int used, RefinedFit fit) {
 /// Lets in one bin after the other behind those of an accepted fit, while the fit stays accepted.
 BinnedFit with_further_bins(const BinnedMoments& moments, int used, int all, std::size_t component_count,
                             RefineSettings again, RefinedFit fit) {
-  again.fall_back = again.fall_back && fit.conditions.starts_with("q<=");
+  again.fall_back = again.fall_back && (fit.cubic || fit.lower_order);
   again.seek_rivals = false;
   again.previous_was_met = true;
   for (int count = used + 1; count <= all; ++count) {

@@ -18,56 +18,35 @@
 #include "mixstream/outcome.hpp"
 #include "mixstream/rows/row_table.hpp"
 #include "mixstream/settings.hpp"
+#include "mixstream/verdict/judge.hpp"
 
 namespace mixstream {
 
-/// Why a fit is not accepted. The signs are needed together: each alone has been seen to be fooled.
-struct Complaints {
-  bool distance = false;         ///< J is larger than a right fit would show
-  bool standard_errors = false;  ///< some law is not determined by the moments
-  bool likelihood = false;       ///< another candidate explains the sample of rows far better
-
-  bool noise = false;   ///< noise of each law's own explains the rows far better
-  bool count = false;   ///< one law more does
-  bool search = false;  ///< with many laws: no other start of EM on the sample came back to it
-
-  bool any() const noexcept { return of_the_fit() || search; }
-  bool only_search() const noexcept { return search && !of_the_fit(); }
-  std::string text() const;  ///< "J, standard errors"; empty when there are none
-
- private:
-  bool of_the_fit() const noexcept { return distance || standard_errors || likelihood || noise || count; }
-};
-
-struct RefinedFit {
+/// Laws that the moments lead to, with what the search measured of them.
+struct RefinedFit : FitEvidence {
   Mixture mixture;
   NoiseModel noise = NoiseModel::shared;
   DenseMatrix information;              ///< inverse covariance of theta, divided by max(1, J/dof)
   std::vector<double> standard_errors;  ///< of theta (parameters.hpp)
 
-  double distance = 0.0;                    ///< J = n |W (observed - implied)|^2
-  double start_distance = 0.0;              ///< the same where this refinement's last rounds began
+  double start_distance = 0.0;              ///< J where this refinement's last rounds began
   std::optional<double> previous_distance;  ///< of the previous fit, where the same moments were matched
   bool elsewhere = false;                   ///< another start than the previous fit led here
-  std::size_t dof = 0;                      ///< degrees of freedom of J at a right fit
-  /// J/dof of a right fit with weights from half the sample (against the other half), at least 1.
-  double expected_ratio = 1.0;
-  double p_value = 0.0;  ///< of J / usual_ratio() against chi-square(dof)
-  double deviance = std::numeric_limits<double>::infinity();  ///< 2 R (best log-likelihood seen - this fit's)
 
   std::string conditions;           ///< which moments were matched, such as "order6" or "q<=3"
   std::size_t condition_count = 0;  ///< how many, after dependent ones dropped out
-  bool lower_order = false;         ///< only those: few rows carry the moments of order six
-  Complaints complaints;
-  bool accepted = false;   ///< checked, and without complaint
-  bool likeliest = false;  ///< replaced by the likeliest fit to all rows: the sample still held every one
-  int rivals = 0;          ///< from three laws on: other laws that neither J nor the sample excludes
-  int starts_tried = 0;    ///< refinements run until this one was taken
-  int iterations = 0;      ///< Levenberg-Marquardt steps of this refinement
+  Complaints complaints;            ///< complaints_of(*this), once examined
+  bool accepted = false;            ///< examined, and without complaint
+  bool likeliest = false;      ///< replaced by the likeliest fit to all rows: the sample still held every one
+  bool by_likelihood = false;  ///< replaced by the sample's likeliest: the moments contradict every fit
+  int starts_tried = 0;        ///< refinements run until this one was taken
+  int iterations = 0;          ///< Levenberg-Marquardt steps of this refinement
 
-  /// J/dof that a right fit shows on average: weights from the whole sample err less than half as much
-  /// (0.35 to 0.5, measured from bounded to Gaussian features).
-  double usual_ratio() const noexcept { return 1.0 + 0.4 * (expected_ratio - 1.0); }
+  /// Complaints and acceptance of what is measured. No throw.
+  void conclude() noexcept {
+    complaints = complaints_of(*this);
+    accepted = !complaints.any();
+  }
 };
 
 struct RefineSettings {

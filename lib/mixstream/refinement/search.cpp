@@ -8,6 +8,7 @@
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/refinement/starts.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 namespace {
@@ -17,8 +18,8 @@ constexpr int fallback_power = 3;
 // not.
 constexpr double largest_variance_error = 0.2;
 constexpr double least_second_opinion = 1e-3;  // p of J of lower order, which is asked after J has complained
-constexpr double beyond_doubt = 10.0;          // of BIC, by which a richer model must win
 constexpr int few_iterations = 10;
+constexpr std::size_t richer_starts = 8;    // of the model with one law more
 constexpr double settled_previous = 3.0;    // standard errors from the previous fit: its weights still serve
 constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
 constexpr double hopeless_distance = 20.0;  // times the best J so far
@@ -40,7 +41,7 @@ Search::Search(const MomentTensor& tensor, const RowTable& sample, std::size_t c
       parameters_(parameter_count(component_count, sample.feature_count, settings.noise)),
       second_moment_(tensor.view(0, 1, 1)),
       conditions_(tensor, sample, choose_conditions(tensor.layout(), settings.largest_condition_count)),
-      judge_(tensor, sample),
+      examiner_(tensor, sample),
       rows_(sample) {}
 
 std::optional<RefinedFit> Search::best() const {
@@ -53,7 +54,7 @@ std::optional<RefinedFit> Search::best() const {
 
 void Search::try_previous(const Mixture& previous) {
   const EmFit nearby = fit_em(rows_, previous, em_settings(few_iterations));
-  judge_.saw(nearby.mean_log_likelihood);
+  examiner_.saw(nearby.mean_log_likelihood);
   refine_from(previous, highest_response_power, 1);
   if (best_) previous_ = {best_->start_distance, best_->condition_count, tried_};
   if (!only_sample_complains()) return;
@@ -90,7 +91,7 @@ void Search::try_lower_order() {
     auto outcome = fit_conditions(lower, best_->mixture, {.noise = settings_.noise, .highest_power = power});
     if (!outcome || outcome.value().dof == 0) continue;
     RefinedFit& fit = outcome.value();
-    judge_.judge(fit);
+    examiner_.examine(fit);
     fit.lower_order = true;
     fit.starts_tried = ++tried_;
     if (fit.accepted && fit.p_value > least_second_opinion) best_ = std::move(fit);
@@ -108,10 +109,10 @@ void Search::compare_with_richer() {
   if (!accepted() || settings_.noise == NoiseModel::known) return;
   if (!sample_is_stream()) return;
   const EmFit own = settled(best_->mixture);
-  best_->complaints.noise = own.mixture.component_count() > 1 && settings_.noise == NoiseModel::shared &&
-                            explains_better(own, fit_em(rows_, own.mixture, per_component_noise()));
-  if (!best_->complaints.noise) best_->complaints.count = one_more_explains_better(own);
-  best_->accepted = !best_->complaints.any();
+  if (own.mixture.component_count() > 1 && settings_.noise == NoiseModel::shared)
+    best_->own_noise_gain = gain_of(fit_em(rows_, own.mixture, per_component_noise()), own);
+  best_->one_law_more_gain = gain_of_one_more(own);
+  best_->conclude();
 }
 
 EmSettings Search::per_component_noise() const {
@@ -120,27 +121,31 @@ EmSettings Search::per_component_noise() const {
   return settings;
 }
 
-bool Search::one_more_explains_better(const EmFit& own) {
+double Search::gain_of_one_more(const EmFit& own) {
   Random random(settings_.seed);
-  for (const Mixture& start : random_starts(tensor_, own.mixture.component_count() + 1, 4, random)) {
-    if (explains_better(own, settled(start))) return true;
+  double gain = FitEvidence::not_asked;
+  for (const Mixture& start :
+       random_starts(tensor_, own.mixture.component_count() + 1, richer_starts, random)) {
+    gain = std::max(gain, gain_of(settled(start), own));
+    if (gain > limits::beyond_doubt) break;
   }
-  return false;
+  return gain;
 }
 
-bool Search::explains_better(const EmFit& own, const EmFit& richer) const {
-  const double rows = judge_.sample_rows();
+double Search::gain_of(const EmFit& richer, const EmFit& own) const {
+  const double rows = examiner_.sample_rows();
   const double least_weight = std::ranges::min(richer.mixture.weights);
   const auto [narrowest, widest] = std::ranges::minmax(richer.mixture.noise_variances);
-  if (least_weight * rows < 10.0 * static_cast<double>(sample_.feature_count) || narrowest < 1e-4 * widest)
-    return false;
+  // A line through as many rows as it has coefficients always fits: twice as many must bear it out.
+  const double fewest = 2.0 * static_cast<double>(sample_.feature_count + 1);
+  if (least_weight * rows < fewest || narrowest < 1e-4 * widest) return FitEvidence::not_asked;
   const bool unequal = narrowest < widest;
   const auto parameters =
       static_cast<double>(parameter_count(richer.mixture.component_count(), sample_.feature_count,
                                           unequal ? NoiseModel::per_component : settings_.noise) -
                           parameters_);
   const double gain = 2.0 * rows * (richer.mean_log_likelihood - own.mean_log_likelihood);
-  return gain - parameters * std::log(rows) > beyond_doubt;
+  return gain - parameters * std::log(rows);
 }
 
 const RowBlocks& Search::thin_rows() {
@@ -160,7 +165,7 @@ std::vector<EmFit> Search::improved(std::vector<EmFit> optima) {
   EmFit best = LawSwaps(rows_, swap_settings(), random)
                    .improved(optima.front(), likeliest_is_answer() ? 2 * patience() : patience(),
                              std::numeric_limits<double>::infinity());
-  judge_.saw(best.mean_log_likelihood);
+  examiner_.saw(best.mean_log_likelihood);
   if (is_known(best.mixture, seen_)) return optima;
   seen_.push_back(best.mixture);
   optima.insert(optima.begin(), std::move(best));
@@ -177,7 +182,7 @@ EmSettings Search::em_settings(int iterations) const {
 }
 
 double Search::deviance(const EmFit& fit) const {
-  return 2.0 * judge_.sample_rows() * (judge_.best_mean_log_likelihood() - fit.mean_log_likelihood);
+  return 2.0 * examiner_.sample_rows() * (examiner_.best_mean_log_likelihood() - fit.mean_log_likelihood);
 }
 
 double Search::plausible_deviance() const {
@@ -192,7 +197,7 @@ std::vector<EmFit> Search::warmed(const std::vector<Mixture>& starts) {
     if (rough.converged && is_known(rough.mixture, rough_seen_)) continue;  // leads where that one led
     if (rough.converged) rough_seen_.push_back(rough.mixture);
     EmFit full = fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations / 2));
-    judge_.saw(full.mean_log_likelihood);
+    examiner_.saw(full.mean_log_likelihood);
     if (is_known(full.mixture, seen_)) continue;
     seen_.push_back(full.mixture);
     result.push_back(std::move(full));
@@ -237,7 +242,7 @@ void Search::take_optimum(const Mixture& optimum, const SamplePrior& known) {
 
 void Search::climb_from(const Mixture& start) {
   const EmFit end = fit_em(rows_, start, swap_settings().em);
-  judge_.saw(end.mean_log_likelihood);
+  examiner_.saw(end.mean_log_likelihood);
   const auto known = sample_prior(end.mixture, sample_, settings_.noise);
   if (known) take_optimum(end.mixture, *known);
 }
@@ -256,14 +261,14 @@ void Search::refine_from(const Mixture& start, int highest_power, int rounds, co
 }
 
 void Search::compare(RefinedFit fit) {
-  judge_.judge(fit);
+  examiner_.examine(fit);
   last_complaints_ = fit.complaints;
   fit.starts_tried = tried_;
   const auto same = [&](const RefinedFit& other) {
     return same_optimum(fit.mixture, other.mixture, second_moment_);
   };
   if (fit.accepted && std::ranges::none_of(accepted_, same)) accepted_.push_back(fit);
-  if (best_ && sample_is_stream()) judge_.judge(*best_);  // likelier optima may have been met since
+  if (best_ && sample_is_stream()) examiner_.examine(*best_);  // likelier optima may have been met since
   if (!best_ || beats(fit, *best_)) best_ = std::move(fit);
 }
 

@@ -9,7 +9,7 @@
 #include "mixstream/likelihood/law_swaps.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions.hpp"
-#include "mixstream/refinement/judge.hpp"
+#include "mixstream/refinement/examiner.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/refinement/sample_prior.hpp"
 
@@ -26,7 +26,7 @@ class Search {
   bool accepted() const noexcept { return best_ && best_->accepted; }
 
   /// Whether the sample still holds every row.
-  bool sample_is_stream() const noexcept { return tensor_.effective_rows < 1.001 * judge_.sample_rows(); }
+  bool sample_is_stream() const noexcept { return tensor_.effective_rows < 1.001 * examiner_.sample_rows(); }
 
   /// Then no estimate knows more than EM's likeliest optimum. Where parameters are many the moments of so few
   /// rows stray from it, so it is taken as it is, and all search is for it.
@@ -66,10 +66,11 @@ class Search {
  private:
   EmSettings per_component_noise() const;
 
-  bool one_more_explains_better(const EmFit& own);
+  /// BIC that one law more gains; starts end with the first gain beyond doubt.
+  double gain_of_one_more(const EmFit& own);
 
-  /// By BIC beyond doubt, and not by shrinking onto a few rows.
-  bool explains_better(const EmFit& own, const EmFit& richer) const;
+  /// BIC that the richer model gains on the sample; none where it has shrunk onto a few rows.
+  double gain_of(const EmFit& richer, const EmFit& own) const;
 
   /// Few rows of the sample, once a search needs them.
   const RowBlocks& thin_rows();
@@ -152,7 +153,7 @@ class Search {
   std::size_t parameters_;
   DenseMatrix second_moment_;
   Conditions conditions_;
-  Judge judge_;
+  Examiner examiner_;
   RowBlocks rows_;
   std::optional<RowBlocks> thin_rows_;
   std::vector<Mixture> seen_;        // optima of EM on all rows of the sample

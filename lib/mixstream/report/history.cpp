@@ -7,7 +7,7 @@
 namespace mixstream {
 namespace {
 
-constexpr std::uint32_t last_status = static_cast<std::uint32_t>(FitStatus::lost_component);
+constexpr std::uint32_t last_status = static_cast<std::uint32_t>(FitStatus::approximate);
 
 void put(ByteWriter& out, const std::optional<double>& value) {
   out.put(static_cast<std::uint32_t>(value.has_value()));

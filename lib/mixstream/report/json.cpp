@@ -1,8 +1,12 @@
 #include "mixstream/report/json.hpp"
+#include "mixstream/report/doubt_context.hpp"
+#include "mixstream/report/gate_words.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "mixstream/noise_words.hpp"
 
 namespace mixstream {
 namespace {
@@ -102,6 +106,7 @@ Json modes_json(const ModesReport& modes) {
     json["gate"] = modes.gate;
     json["gamma"] = rows_json(modes.gate_coefficients);
     json["gamma_se"] = rows_json(modes.gate_errors);
+    json["takeovers"] = takeovers(modes);
     return json;
   }
   json["transitions"] = rows_json(modes.transitions);
@@ -113,6 +118,53 @@ Json modes_json(const ModesReport& modes) {
   json["now"] = numbers(modes.now);
   json["chains_cut"] = modes.chains_cut;
   return json;
+}
+
+Json chosen_json(const ChosenModel& chosen) {
+  return {{"row", chosen.row},
+          {"modes", name_of(chosen.modes)},
+          {"noise", noise_words(chosen.noise, chosen.noise_shape)},
+          {"gain", number(chosen.gain)}};
+}
+
+Json model_json(const ModelReport& model) {
+  Json json{{"modes", name_of(model.modes)}, {"noise", noise_words(model.noise, model.noise_shape)}};
+  if (model.by_held_rows) json["chosen_by"] = "held rows";
+  if (model.chosen.empty()) return json;
+  json["chosen_by"] = "trial";
+  json["trials_won"] = Json::array();
+  for (const ChosenModel& chosen : model.chosen) json["trials_won"].push_back(chosen_json(chosen));
+  return json;
+}
+
+Json doubt_json(const Doubt& doubt, const DoubtContext& context) {
+  Json json{{"kind", name_of(doubt.kind)}};
+  if (!doubt.term.empty()) json["term"] = doubt.term;
+  if (doubt.law) json["law"] = *doubt.law + 1;
+  if (doubt.other_law) json["other_law"] = *doubt.other_law + 1;
+  json["raised"] = doubt.raised;
+  json["p"] = number(doubt.p);
+  json["size"] = number(doubt.size);
+  json["shift"] = number(doubt.shift);
+  json["shift_in_errors"] = number(doubt.shift_in_errors);
+  json["words"] = doubt_sentence(doubt, context);
+  json["remedy"] = doubt_remedy(doubt, context);
+  return json;
+}
+
+/// The raised doubts, how many were looked for, and how far they move the laws.
+void add_doubts(const Report& report, Json& json) {
+  json["findings"] = Json::array();
+  for (const Finding finding : report.findings) json["findings"].push_back(name_of(finding));
+  json["doubts"] = Json::array();
+  const DoubtContext context = context_of(report);
+  for (const Doubt& doubt : report.doubts) {
+    if (doubt.raised) json["doubts"].push_back(doubt_json(doubt, context));
+  }
+  json["misfit"] = {{"looked_for", report.doubts.size()},
+                    {"shift", number(report.misfit.shift)},
+                    {"open", number(report.misfit.open)},
+                    {"tolerance", number(report.tolerance)}};
 }
 
 Json candidate_json(const Candidate& candidate) {
@@ -163,6 +215,8 @@ std::string to_json(const Report& report) {
   json["stage"] = name_of(report.stage);
   json["status"] = name_of(report.status);
   json["words"] = report.words;
+  if (report.model) json["model"] = model_json(*report.model);
+  if (!report.doubts.empty() || !report.findings.empty()) add_doubts(report, json);
   json["set_aside"] = report.set_aside;
   json["log_likelihood"] = number(report.log_likelihood);
   json["bic"] = number(report.bic);

@@ -1,4 +1,4 @@
-// The report as one JSON object on one line; names are a contract (docs/json.md).
+// The report as one JSON object on one line; names are a contract (docs/reference/json.md).
 #pragma once
 
 #include <optional>

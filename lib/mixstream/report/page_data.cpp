@@ -6,6 +6,7 @@
 
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
+#include "mixstream/report/doubt_context.hpp"
 #include "mixstream/report/json.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/report/page_view.hpp"
@@ -117,6 +118,9 @@ Json axis_json(const ViewAxis& axis) {
   json["grid"] = rounded(axis.grid);
   json["laws"] = Json::array();
   for (const std::vector<double>& law : axis.laws) json["laws"].push_back(rounded(law));
+  if (axis.gate.empty()) return json;
+  json["gate"] = Json::array();
+  for (const std::vector<double>& weights : axis.gate) json["gate"].push_back(rounded(weights));
   return json;
 }
 
@@ -128,13 +132,14 @@ RowTable first_rows(const RowTable& rows, std::size_t count) {
   return first;
 }
 
-Json data_json(const PageModel& model, const Mixture& mixture, std::size_t points) {
+Json data_json(const PageModel& model, const RowShares& said, std::size_t points) {
+  RowShares shares = said;
   const RowTable rows = first_rows(model.sample.rows, points);
-  std::vector<double> probabilities(mixture.component_count());
+  std::vector<double> probabilities(shares.mixture().component_count());
   std::vector<std::size_t> components(rows.size());
   Json certainty = Json::array();
   for (std::size_t i = 0; i < rows.size() && !probabilities.empty(); ++i) {
-    responsibilities(mixture, rows.row(i), probabilities);
+    shares.find(rows.row(i), probabilities);
     const auto largest = std::ranges::max_element(probabilities);
     components[i] = static_cast<std::size_t>(largest - probabilities.begin());
     certainty.push_back(std::round(*largest * 100.0) / 100.0);
@@ -144,14 +149,14 @@ Json data_json(const PageModel& model, const Mixture& mixture, std::size_t point
   json["component"] = components;
   json["probability"] = std::move(certainty);
   json["axes"] = Json::array();
-  for (const ViewAxis& axis : axes_of(model.map, rows, mixture, components))
+  for (const ViewAxis& axis : axes_of(model.map, rows, shares, components))
     json["axes"].push_back(axis_json(axis));
   return json;
 }
 
-Json residuals_json(const RowTable& rows, const Mixture& mixture) {
+Json residuals_json(const RowTable& rows, const RowShares& shares) {
   Json json = Json::array();
-  for (const ResidualHistogram& histogram : residual_histograms(rows, mixture)) {
+  for (const ResidualHistogram& histogram : residual_histograms(rows, shares)) {
     json.push_back({{"half_width", rounded(histogram.half_width)},
                     {"density", rounded(histogram.density)},
                     {"outside", rounded(histogram.outside)},
@@ -160,13 +165,58 @@ Json residuals_json(const RowTable& rows, const Mixture& mixture) {
   return json;
 }
 
+Json rows_json(const DenseMatrix& matrix, std::size_t columns) {
+  Json json = Json::array();
+  for (std::size_t i = 0; i < matrix.rows; ++i)
+    json.push_back(rounded(std::span(matrix.values).subspan(i * matrix.columns, columns)));
+  return json;
+}
+
+/// What modes did over the stream: only the page shows it.
+Json modes_json(const ModesReport& modes) {
+  std::size_t lengths = 0;  // up to the longest stay
+  for (std::size_t h = 0; h < modes.stays.rows; ++h) {
+    for (std::size_t i = 0; i < modes.stays.columns; ++i)
+      if (modes.stays(h, i) > 0.0) lengths = std::max(lengths, i + 1);
+  }
+  return {{"strip", rows_json(modes.strip, modes.strip.columns)},
+          {"last", modes.last},
+          {"stays", rows_json(modes.stays, lengths)}};
+}
+
+/// What was looked for beside the model, ranked: the strongest few, with the words that explain those that
+/// are raised.
+Json doubts_json(const Report& report) {
+  constexpr std::size_t most = 12;
+  Json json = Json::array();
+  const DoubtContext context = context_of(report);
+  for (const Doubt& doubt : std::span(report.doubts).first(std::min(most, report.doubts.size()))) {
+    Json one{{"title", doubt_title(doubt)}, {"raised", doubt.raised}};
+    one["p"] = rounded(doubt.p);
+    one["shift"] = rounded(doubt.shift);
+    if (doubt.raised) {
+      one["words"] = doubt_sentence(doubt, context);
+      one["remedy"] = doubt_remedy(doubt, context);
+    }
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
 Json model_json(const PageModel& model, std::size_t points) {
-  const Mixture mixture = model.report.mixture();
+  const std::string line = to_json(model.report);
+  std::optional<FittedLaws> gated;
+  if (model.report.modes && model.report.modes->kind == Modes::gated) {
+    if (Outcome<FittedLaws> laws = laws_from_json(line)) gated = std::move(laws).value();
+  }
+  const RowShares shares(model.report.mixture(), gated ? &*gated : nullptr);
   Json json;
-  json["report"] = Json::parse(to_json(model.report));
+  json["report"] = Json::parse(line);
+  json["doubts"] = doubts_json(model.report);
   json["history"] = history_json(model);
-  json["sample"] = data_json(model, mixture, points);
-  json["residuals"] = residuals_json(model.sample.rows, mixture);
+  json["sample"] = data_json(model, shares, points);
+  json["residuals"] = residuals_json(model.sample.rows, shares);
+  if (model.report.modes) json["modes"] = modes_json(*model.report.modes);
   return json;
 }
 

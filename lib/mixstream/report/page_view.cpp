@@ -61,8 +61,9 @@ class ColumnAxes {
     for (const std::size_t feature : features) medians_.push_back(median(feature_values(rows, feature)));
   }
 
-  ViewAxis axis(std::size_t column, const Mixture& mixture, std::span<const std::size_t> components,
+  ViewAxis axis(std::size_t column, RowShares& shares, std::span<const std::size_t> components,
                 std::size_t steps) {
+    const Mixture& mixture = shares.mixture();
     ViewAxis axis;
     axis.name = map_.columns()[column];
     axis.values = feature_values(rows_, features_[column]);
@@ -75,6 +76,9 @@ class ColumnAxes {
     for (const double value : axis.grid) {
       const std::span<const double> x = features_at(column, value);
       for (std::size_t h = 0; h < axis.laws.size(); ++h) axis.laws[h].push_back(product(mixture.law(h), x));
+      const std::span<const double> weights = shares.weights_at(x);
+      axis.gate.resize(weights.size());
+      for (std::size_t h = 0; h < weights.size(); ++h) axis.gate[h].push_back(weights[h]);
     }
     if (!axis.held.empty()) axis.adjusted = adjusted(column, mixture, components);
     return axis;
@@ -136,8 +140,8 @@ void add_residuals(const Mixture& mixture, const Row& row, std::span<const doubl
   }
 }
 
-std::vector<ResidualHistogram> histograms_within(double deviations, const RowTable& rows,
-                                                 const Mixture& mixture) {
+std::vector<ResidualHistogram> histograms_within(double deviations, const RowTable& rows, RowShares& shares) {
+  const Mixture& mixture = shares.mixture();
   std::vector<ResidualHistogram> histograms(mixture.component_count());
   for (std::size_t h = 0; h < histograms.size(); ++h) {
     histograms[h].half_width = deviations * std::sqrt(mixture.noise_variances[h]);
@@ -145,7 +149,7 @@ std::vector<ResidualHistogram> histograms_within(double deviations, const RowTab
   }
   std::vector<double> probabilities(histograms.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    responsibilities(mixture, rows.row(i), probabilities);
+    shares.find(rows.row(i), probabilities);
     add_residuals(mixture, rows.row(i), probabilities, histograms);
   }
   for (ResidualHistogram& histogram : histograms) {
@@ -176,29 +180,41 @@ ViewRange view_of(std::vector<double> values) {
   return {low - around, low + around};
 }
 
-std::vector<ViewAxis> axes_of(const FeatureMap& map, const RowTable& rows, const Mixture& mixture,
+void RowShares::find(const Row& row, std::span<double> probabilities) noexcept {
+  if (gated_ != nullptr) open_gate(*gated_->model, gated_->shape, row.features, mixture_.weights);
+  responsibilities(mixture_, row, probabilities);
+}
+
+std::span<const double> RowShares::weights_at(std::span<const double> features) noexcept {
+  if (gated_ == nullptr) return {};
+  open_gate(*gated_->model, gated_->shape, features, mixture_.weights);
+  return mixture_.weights;
+}
+
+std::vector<ViewAxis> axes_of(const FeatureMap& map, const RowTable& rows, RowShares shares,
                               std::span<const std::size_t> components, std::size_t grid_steps) {
+  const Mixture& mixture = shares.mixture();
   std::vector<ViewAxis> axes;
   if (const auto features = features_of_columns(map)) {
     ColumnAxes columns(map, rows, *features);
     for (std::size_t column = 0; column < features->size(); ++column)
-      axes.push_back(columns.axis(column, mixture, components, grid_steps));
+      axes.push_back(columns.axis(column, shares, components, grid_steps));
   } else {
     for (std::size_t f = 0; f < map.feature_count(); ++f) {
       if (static_cast<int>(f) == map.constant_feature()) continue;
-      axes.push_back({ViewAxis::Kind::feature, map.names()[f], feature_values(rows, f), {}, {}, {}, {}});
+      axes.push_back({ViewAxis::Kind::feature, map.names()[f], feature_values(rows, f), {}, {}, {}, {}, {}});
     }
   }
   if (mixture.component_count() > 0) axes.push_back(fitted_axis(rows, mixture, components));
   return axes;
 }
 
-std::vector<ResidualHistogram> residual_histograms(const RowTable& rows, const Mixture& mixture) {
+std::vector<ResidualHistogram> residual_histograms(const RowTable& rows, RowShares shares) {
   double deviations = 4.0;
-  std::vector<ResidualHistogram> histograms = histograms_within(deviations, rows, mixture);
+  std::vector<ResidualHistogram> histograms = histograms_within(deviations, rows, shares);
   const auto too_narrow = [](const ResidualHistogram& histogram) { return histogram.outside > 0.02; };
   while (deviations < 64.0 && std::ranges::any_of(histograms, too_narrow))
-    histograms = histograms_within(deviations *= 2.0, rows, mixture);
+    histograms = histograms_within(deviations *= 2.0, rows, shares);
   return histograms;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mixstream/mixture.hpp"
+#include "mixstream/report/json.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "mixstream/rows/row_table.hpp"
 
@@ -36,12 +37,30 @@ struct ViewAxis {
   std::vector<std::pair<std::string, double>> held;  ///< other columns and their medians
   std::vector<double> grid;
   std::vector<std::vector<double>> laws;  ///< beta_h . x over the grid
+  std::vector<std::vector<double>> gate;  ///< the laws' weights over the grid, where features choose them
+};
+
+/// P(h | x, y) of a row, where the features choose the weights by those.
+class RowShares {
+ public:
+  /// `gated`: what the report says of a gate, or null; it must outlive this.
+  RowShares(Mixture mixture, const FittedLaws* gated = nullptr)
+      : mixture_(std::move(mixture)), gated_(gated) {}
+  const Mixture& mixture() const noexcept { return mixture_; }
+  /// No throw, no allocation.
+  void find(const Row& row, std::span<double> probabilities) noexcept;
+  /// The weights at these features; empty without a gate. No throw, no allocation.
+  std::span<const double> weights_at(std::span<const double> features) noexcept;
+
+ private:
+  Mixture mixture_;
+  const FittedLaws* gated_;
 };
 
 /// The axes that make sense for the map. The sample holds features, so a column is known where it is a
 /// feature itself; only when all columns are known are they axes, else the features. With laws, `fitted` is
 /// the last axis. `components`: the law of each row.
-std::vector<ViewAxis> axes_of(const FeatureMap& map, const RowTable& rows, const Mixture& mixture,
+std::vector<ViewAxis> axes_of(const FeatureMap& map, const RowTable& rows, RowShares shares,
                               std::span<const std::size_t> components, std::size_t grid_steps = 160);
 
 /// Residuals of one law. Each row counts with its P(h | x, y), so that for a right fit the histogram is the
@@ -53,6 +72,6 @@ struct ResidualHistogram {
   double rows = 0.0;            ///< sum of P(h | x, y)
 };
 
-std::vector<ResidualHistogram> residual_histograms(const RowTable& rows, const Mixture& mixture);
+std::vector<ResidualHistogram> residual_histograms(const RowTable& rows, RowShares shares);
 
 }  // namespace mixstream

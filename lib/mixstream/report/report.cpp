@@ -56,6 +56,8 @@ const char* name_of(FitStatus status) noexcept {
       return "too_few_rows";
     case FitStatus::lost_component:
       return "lost_component";
+    case FitStatus::approximate:
+      return "approximate";
   }
   return "unknown";
 }

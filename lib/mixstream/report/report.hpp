@@ -8,23 +8,25 @@
 #include <utility>
 #include <vector>
 
+#include "mixstream/doubts/doubt.hpp"
 #include "mixstream/following/drift.hpp"
 #include "mixstream/mixture.hpp"
+#include "mixstream/modes/chosen_model.hpp"
 #include "mixstream/moments/dense.hpp"
 #include "mixstream/regression/identifiability.hpp"
 #include "mixstream/settings.hpp"
 #include "mixstream/tensor/spectral.hpp"
+#include "mixstream/verdict/judge.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 
 enum class FitMethod { standard, paper, em };
 enum class FitStage { none, spectral, refined, polished, em };
-enum class FitStatus { ok, poor_fit, not_identifiable, too_few_rows, lost_component };
 
-/// The stable names of the JSON contract: "default", "paper", "em"; "refined"; "poor_fit". No throw.
+/// The stable names of the JSON contract: "default", "paper", "em"; "refined". No throw.
 const char* name_of(FitMethod method) noexcept;
 const char* name_of(FitStage stage) noexcept;
-const char* name_of(FitStatus status) noexcept;
 
 /// One hidden law, in raw coordinates.
 struct ComponentReport {
@@ -65,9 +67,22 @@ struct ModesReport {
   std::vector<double> now;          ///< probabilities of the mode after the last row of the newest chain
   double changes = 0.0;             ///< changes of mode seen, expected given the rows
   std::uint64_t chains_cut = 0;     ///< places where a chain began anew inside the stream
-  std::vector<std::string> gate;    ///< w; gated only, as all below
-  DenseMatrix gate_coefficients;    ///< gamma: k x w, the last row zero
+  /// For pictures: see ModeTrace. Of gated modes, too.
+  DenseMatrix strip;              ///< expected rows in each mode, by stretches of the stream: stretches x k
+  std::vector<std::size_t> last;  ///< likeliest modes of the newest chain's last rows, oldest first
+  DenseMatrix stays;              ///< that ended, by powers of two of their rows: k x lengths
+  std::vector<std::string> gate;  ///< w; gated only, as all below
+  DenseMatrix gate_coefficients;  ///< gamma: k x w, the last row zero
   DenseMatrix gate_errors;
+};
+
+/// What the fit assumes of modes and noise, and who chose it.
+struct ModelReport {
+  Modes modes = Modes::independent;
+  NoiseModel noise = NoiseModel::shared;
+  NoiseShape noise_shape;
+  bool by_held_rows = false;        ///< the rows at hand chose it; no trial on further rows is over yet
+  std::vector<ChosenModel> chosen;  ///< by trials, in their order
 };
 
 /// Counts of a whole stream that is divided into groups.
@@ -93,6 +108,11 @@ struct Report {
   FitMethod method = FitMethod::standard;
   FitStage stage = FitStage::none;
   FitStatus status = FitStatus::too_few_rows;
+  std::optional<ModelReport> model;  ///< default method only
+  std::vector<Doubt> doubts;         ///< all that was looked for: raised ones first, strongest first
+  Misfit misfit;                     ///< how far that may have moved the laws
+  double tolerance = limits::usual_tolerance;  ///< in noise sd, between approximate and poor_fit
+  std::vector<Finding> findings;               ///< behind the status, the one that decides first
   std::string words;            ///< the verdict in one or two sentences: what is wrong and what to do
   std::uint64_t set_aside = 0;  ///< rows of tail bins that stayed out of the fit
   std::optional<double> log_likelihood;  ///< mean per row, on the sample

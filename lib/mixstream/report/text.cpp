@@ -1,4 +1,9 @@
 #include "mixstream/report/text.hpp"
+#include "mixstream/report/gate_words.hpp"
+
+#include "mixstream/doubts/words.hpp"
+#include "mixstream/noise_words.hpp"
+#include "mixstream/plain_number.hpp"
 
 #include <fmt/format.h>
 
@@ -23,6 +28,8 @@ class TextReport {
     for (std::size_t h = 0; h < report_.components.size(); ++h) sentence(h);
     if (!report_.components.empty()) laws();
     verdict();
+    model();
+    gate();
     details();
     return std::move(out_);
   }
@@ -98,9 +105,10 @@ class TextReport {
       formula += sign + rounded(std::abs(value), error);
       if (report_.features[f] != "1") formula += " " + report_.features[f];
     }
-    const std::string text = fmt::format(
-        "law {}, {:.0f} % of the rows: {} = {}, give or take {:.2g}", h + 1, 100.0 * component.weight,
-        report_.response.empty() ? "y" : report_.response, formula, std::sqrt(component.noise_variance));
+    const std::string text =
+        fmt::format("law {}, {:.0f} % of the rows: {} = {}, give or take {}", h + 1, 100.0 * component.weight,
+                    report_.response.empty() ? "y" : report_.response, formula,
+                    plain_number(std::sqrt(component.noise_variance), 2));
     out_ += paragraph(text, Ink::plain, "  ", "      ") + "\n";
   }
 
@@ -176,14 +184,53 @@ class TextReport {
   }
 
   void verdict() {
-    const bool good = report_.status == FitStatus::ok;
+    const bool good = is_usable(report_.status);
     const std::string name = name_of(report_.status);
     out_ += paragraph(report_.words, Ink::plain, "  " + inked(good ? Ink::good : Ink::bad, name) + "  ",
                       "      ") +
             "\n";
   }
 
+  /// Who chose a model other than independent rows with equal noise, and how clearly.
+  void model() {
+    if (!report_.model || (report_.model->chosen.empty() && !report_.model->by_held_rows)) return;
+    const ModelReport& model = *report_.model;
+    std::string line = fmt::format("model: {} modes, {} noise, ", name_of(model.modes),
+                                   noise_words(model.noise, model.noise_shape));
+    if (model.chosen.empty())
+      line += "which the rows at hand prefer.";
+    else
+      line += fmt::format("which predicted rows better from row {} on.", grouped(model.chosen.back().row));
+    out_ += paragraph(line, Ink::faint, "  ", "    ") + "\n";
+  }
+
+  /// Where a feature hands over from one law to the next.
+  void gate() {
+    if (!gates()) return;
+    for (const std::string& words : takeovers(*report_.modes)) out_ += "  " + words + "\n";
+  }
+
+  /// What was looked for, what was found and how large: the raised doubts, then the nearest to it.
+  void doubts() {
+    constexpr std::size_t most_shown = 12;
+    if (report_.doubts.empty()) return;
+    out_ +=
+        fmt::format("  looked for {} things that could be missing; the strongest:\n", report_.doubts.size());
+    std::size_t width = 0;
+    const std::size_t count = std::min(report_.doubts.size(), most_shown);
+    for (std::size_t i = 0; i < count; ++i) width = std::max(width, shown(doubt_title(report_.doubts[i])));
+    for (std::size_t i = 0; i < count; ++i) {
+      const Doubt& doubt = report_.doubts[i];
+      const std::string title = doubt_title(doubt);
+      const auto length = static_cast<std::size_t>(std::lround(std::min(20.0, 20.0 * doubt.shift)));
+      out_ +=
+          fmt::format("  {} {}{}  p {:<8.2g} {:.2f} noise sd {}\n", doubt.raised ? '*' : ' ', title,
+                      std::string(width - shown(title), ' '), doubt.p, doubt.shift, std::string(length, '#'));
+    }
+  }
+
   void details() {
+    if (settings_.explain) doubts();
     std::string line = fmt::format("  stage {}", name_of(report_.stage));
     if (report_.moment_test) {
       line += fmt::format(", J {:.1f} on {} degrees of freedom, p {:.2g}", report_.moment_test->value,
@@ -203,6 +250,9 @@ class TextReport {
                           candidate.component_count, candidate.bic,
                           candidate.j_per_dof ? fmt::format("   J/dof {:.2f}", *candidate.j_per_dof) : "");
     }
+    const auto least = std::ranges::min_element(report_.candidates, {}, &Candidate::bic);
+    if (least != report_.candidates.end() && !least->chosen)
+      out_ += "    fewer laws than the least BIC: other noise explains what the further ones were for\n";
     if (report_.set_aside > 0)
       out_ += fmt::format("  {} set aside as outliers\n", counted(report_.set_aside, "row"));
     for (const auto& [reason, count] : report_.refused)

@@ -1,5 +1,5 @@
-// Features from columns: "1,t,t^4" or "1,log(flow),max(0,t-18),mode==\"eco\",lag(power,1)". docs/features.md
-// has the language.
+// Features from columns: "1,t,t^4" or "1,log(flow),max(0,t-18),mode==\"eco\",lag(power,1)".
+// docs/guide/features.md has the language.
 #pragma once
 
 #include <cstddef>
@@ -40,8 +40,9 @@ class FeatureMap {
   const std::vector<std::string>& columns() const noexcept { return columns_; }
   const std::vector<std::string>& names() const noexcept {
     return names_;
-  }                                                        ///< "u*v^3"; odd column names in backquotes
-  std::string text() const;                                ///< parses back to this map
+  }  ///< "u*v^3"; odd column names in backquotes
+  /// Odd names stand between backquotes: parse(text()) is this map over the columns that it uses.
+  std::string text() const;
   bool is_products() const noexcept { return products_; }  ///< nothing but products of powers of columns
 
   /// A value of an earlier row: `steps` rows before.

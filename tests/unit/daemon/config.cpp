@@ -49,7 +49,7 @@ TEST_CASE("a short configuration is filled with defaults") {
 TEST_CASE("the example that documents every key is sound") {
   const char* docs = std::getenv("MIXSTREAM_DOCS");
   REQUIRE(docs != nullptr);
-  const Outcome<Config> config = load_config(std::string(docs) + "/mixstreamd.toml");
+  const Outcome<Config> config = load_config(std::string(docs) + "/reference/mixstreamd.toml");
   INFO((config ? "" : config.refusal().text));
   REQUIRE(config);
   CHECK(config.value().streams.size() == 2);
@@ -95,11 +95,25 @@ TEST_CASE("what can be reached from outside must be asked for") {
   CHECK_FALSE(is_loopback("10.0.0.1"));
 }
 
+TEST_CASE("a shared subscription knows no order of rows, so it is for models that need none") {
+  std::string shared = sound;
+  shared.replace(shared.find("plant/+/a"), 9, "$share/crew/plant/+/a");
+  says(shared + "noise = \"shared\"\n", "must be \"independent\" where the topic is shared");
+  says(shared + "modes = \"persistent\"\nnoise = \"shared\"\n", "knows the rows' order");
+  says(shared + "modes = \"independent\"\n", "without memory");
+  says(shared + "modes = \"independent\"\nnoise = \"per-law,memory\"\n", "without memory");
+  CHECK(wrong(shared + "modes = \"independent\"\nnoise = \"per-law,tails\"\n").empty());
+  CHECK(wrong(shared + "method = \"paper\"\n").empty());
+}
+
 TEST_CASE("streams that would get a message twice are refused") {
   const std::string second = "[[stream]]\nname = \"b\"\nfeatures = \"1,t\"\ntopic = ";
   says(sound + second + "\"plant/#\"\n", "overlap");
   says(sound + second + "\"plant/7/+\"\n", "overlap");
   says(sound + second + "\"mixstream/+/fit\"\n", "what the daemon publishes");
+  says("[mqtt]\nhome_assistant = \"home\"\n" + sound.substr(7) + second + "\"home/#\"\n",
+       "what the daemon publishes");
+  says("[mqtt]\nhome_assistant = \"home/+\"\n" + sound.substr(7), "without wildcards");
   CHECK(wrong(sound + second + "\"plant/+/a\"\n").empty());
   CHECK(wrong(sound + second + "\"plant/7/b\"\n").empty());
   says(sound + "[[stream]]\nname = \"a\"\nfeatures = \"1,t\"\ntopic = \"z\"\n", "two streams are called 'a'");

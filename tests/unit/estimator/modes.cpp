@@ -62,6 +62,45 @@ void feed(Estimator& estimator, Pump& pump, int rows) {
   }
 }
 
+bool is_finite(const Report& report) {
+  bool finite = true;
+  for (const ComponentReport& component : report.components) {
+    finite = finite && std::isfinite(component.weight) && std::isfinite(component.noise_variance);
+    for (const double coefficient : component.coefficients) finite = finite && std::isfinite(coefficient);
+    for (const double error : component.coefficient_errors) finite = finite && std::isfinite(error);
+  }
+  if (!report.modes) return finite;
+  for (const double value : report.modes->transitions.values) finite = finite && value >= 0.0 && value <= 1.0;
+  for (const double error : report.modes->transition_errors.values) finite = finite && std::isfinite(error);
+  for (const double dwell : report.modes->dwells) finite = finite && std::isfinite(dwell);
+  return finite;
+}
+
+/// Rows of a pump of which `mode_of(t)` says the mode.
+template <class ModeOf>
+Report fitted(std::size_t laws, int rows, ModeOf mode_of, ChainSettings chains = {}) {
+  EstimatorSettings settings = persistent();
+  settings.state.layout = {2, 0};
+  settings.solve.component_count = laws;
+  settings.chains = chains;
+  Estimator estimator = Estimator::create(settings).value();
+  Random random(11);
+  const double slopes[] = {1.0, -1.0, 3.0};
+  for (int t = 0; t < rows; ++t) {
+    const double x[] = {1.0, random.uniform(-1.0, 1.0)};
+    const auto [mode, time, sensor] = mode_of(t);
+    estimator.absorb({x, slopes[mode] * (1.0 + x[1]) + 0.1 * random.normal(), 1.0, time, sensor});
+    if (estimator.fit_is_due()) estimator.scheduled_fit();
+  }
+  return estimator.fit();
+}
+
+struct Placed {
+  std::size_t mode = 0;
+  double time = 0.0;
+  std::uint64_t sensor = 0;
+};
+
 bool refused(const EstimatorSettings& settings, const std::string& word) {
   const Outcome<Estimator> made = Estimator::create(settings);
   return !made && made.refusal().text.find(word) != std::string::npos;
@@ -196,15 +235,57 @@ TEST_CASE("what contradicts itself is refused with what to do") {
   CHECK(refused(settings, "gate"));
 }
 
-TEST_CASE("one mode never left, and a mode seen once: finite, named, not ok about what was not seen") {
-  EstimatorSettings settings = persistent();
+TEST_CASE("one mode never left: finite, and named") {
   Pump pump(8, 1e12);
-  Estimator estimator = Estimator::create(settings).value();
+  Estimator estimator = Estimator::create(persistent()).value();
   feed(estimator, pump, 12000);
   const Report report = estimator.fit();
-  for (const ComponentReport& component : report.components) {
-    CHECK(std::isfinite(component.weight));
-    for (const double coefficient : component.coefficients) CHECK(std::isfinite(coefficient));
+  CHECK(is_finite(report));
+  CHECK(report.status != FitStatus::ok);
+}
+
+TEST_CASE("a mode that is seen once, in one stay of forty rows: finite, and the words say too few changes") {
+  const Report report = fitted(3, 20000, [](int t) {
+    const bool once = t >= 9000 && t < 9040;
+    return Placed{once ? 2U : static_cast<std::size_t>(t / 2000 % 2)};
+  });
+  CHECK(is_finite(report));
+  const bool few = report.words.find("few changes") != std::string::npos;
+  CHECK((few || report.status != FitStatus::ok));
+}
+
+TEST_CASE("probabilities at 0 and 1, modes by turns: finite, and a mode lasts one row") {
+  const Report report = fitted(2, 20000, [](int t) { return Placed{static_cast<std::size_t>(t % 2)}; });
+  CHECK(is_finite(report));
+  REQUIRE(report.modes);
+  for (std::size_t h = 0; h < 2; ++h) {
+    CHECK(report.modes->transitions(h, h) < 0.01);
+    CHECK(report.modes->dwells[h] == doctest::Approx(1.0).epsilon(0.01));
   }
-  CHECK((report.status != FitStatus::ok || report.words.find("too few changes") != std::string::npos));
+}
+
+TEST_CASE("a clock that runs back and sensors without bound: counted, finite, and the laws are right") {
+  const ChainSettings chains{.gap_seconds = 10.0};
+  const auto check = [](const Report& report, std::uint64_t cut) {
+    CHECK(is_finite(report));
+    REQUIRE(report.modes);
+    CHECK(report.modes->chains_cut == cut);
+    REQUIRE(report.components.size() == 2);
+    const double first = report.components[0].coefficients[0];
+    CHECK(std::abs(std::abs(first) - 1.0) < 0.02);
+  };
+  check(fitted(
+            2, 20000,
+            [](int t) {
+              const double time = t - (t >= 8000 ? 5000.0 : 0.0);  // set back once
+              return Placed{static_cast<std::size_t>(t / 100 % 2), time};
+            },
+            chains),
+        1);
+  check(
+      fitted(2, 20000,
+             [](int t) {  // a new sensor every 20 rows, 64 of 1,000 are followed
+               return Placed{static_cast<std::size_t>(t / 100 % 2), 0.0, static_cast<std::uint64_t>(t / 20)};
+             }),
+      20000 / 20 - 64);
 }

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "mixstream/estimator.hpp"
-#include "mixstream/paper_verdict.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "mixstream/sensor_loop.hpp"
+#include "mixstream/verdict/paper.hpp"
 
 using namespace mixstream;
 
@@ -143,8 +143,7 @@ TEST_CASE("the sensor loop re-solves the regressions of a growing stream a hundr
     CHECK(report->spectral->third->converged);
     CHECK(report->spectral->third->primal_residual < 1e-8);
     warm += iterations_of(*report);
-    cold += iterations_of(
-        solve(loop.total().state(), settings.estimator.solve, nullptr, nullptr, SolveDetail::fit).report);
+    cold += iterations_of(solve(loop.total().state(), settings.estimator.solve, {}, SolveDetail::fit).report);
     ++solves;
   }
   MESSAGE("iterations of 100 solves: cold ", cold, ", warm ", warm);

@@ -49,7 +49,7 @@ SolveSettings settings_of(const std::string& map_text, std::size_t k) {
 }
 
 Report report_of(const MomentState& state, const SolveSettings& settings) {
-  return solve(state, settings, nullptr, nullptr).report;
+  return solve(state, settings).report;
 }
 
 void check_finite(const Report& report) {
@@ -139,10 +139,10 @@ TEST_CASE("few gross outliers are set aside and counted; without the guard the f
 
 TEST_CASE("labels follow the last fit") {
   const MomentState state = state_of("1,t", 2, 20000, 3);
-  const Solution first = solve(state, settings_of("1,t", 2), nullptr, nullptr);
+  const Solution first = solve(state, settings_of("1,t", 2));
   const std::size_t swap[2] = {1, 0};
   const Mixture swapped = relabelled(*first.mixture, swap);
-  const Solution second = solve(state, settings_of("1,t", 2), &swapped, nullptr);
+  const Solution second = solve(state, settings_of("1,t", 2), {.last = &swapped});
   CHECK(second.report.components[0].coefficients[0] ==
         doctest::Approx(first.report.components[1].coefficients[0]));
 }
@@ -181,7 +181,7 @@ TEST_CASE("contradictory settings are refused by name") {
 TEST_CASE("a polish that ends elsewhere than the moments is not called ok, however sure both are") {
   const MomentState state = state_of("1,t,t^4", 2, 200000, 57);
   const SolveSettings settings = settings_of("1,t,t^4", 2);
-  const Solution solution = solve(state, settings, nullptr, nullptr);
+  const Solution solution = solve(state, settings);
   REQUIRE(solution.report.status == FitStatus::ok);
   for (const double standard_errors : {0.0, 15.0}) {
     RefinedFit start = *solution.refined;
@@ -190,7 +190,7 @@ TEST_CASE("a polish that ends elsewhere than the moments is not called ok, howev
       start.information(i, i) *= 1e9;  // it stays there
     PolishDriver driver;
     REQUIRE(driver.reconcile(start, solution.sample, state.row_count()) == Reconciled::started);
-    const Report report = solve(state, settings, &*solution.mixture, &driver).report;
+    const Report report = solve(state, settings, {.last = &*solution.mixture, .polish = &driver}).report;
     CAPTURE(report.words);
     CHECK(report.stage == FitStage::polished);
     CHECK((report.status == FitStatus::ok) == (standard_errors == 0.0));

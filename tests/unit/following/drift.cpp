@@ -141,6 +141,30 @@ TEST_CASE("a few wild rows are no drift") {
   for (const DriftEvent& event : watched.events) CHECK(event.sign != DriftSign::likelihood);
 }
 
+TEST_CASE("a weight of 2 is two rows: the same readings as of every row twice") {
+  Watched weighted(7, {.move_every = 6400}), doubled(7, {.move_every = 12800});
+  weighted.detector = DriftDetector(15, {.block_rows = 512, .settle_rows = 12500});
+  for (int i = 0; i < 60000; ++i) {
+    Row row = weighted.simulation.next();
+    for (int copy = 0; copy < 2; ++copy)
+      if (doubled.polish.absorb(row)) (void)doubled.detector.add(doubled.polish);
+    row.weight = 2.0;
+    if (weighted.polish.absorb(row)) (void)weighted.detector.add(weighted.polish);
+  }
+  const DriftState& one = weighted.detector.state();
+  const DriftState& two = doubled.detector.state();
+  REQUIRE(two.past_count > 50);
+  CHECK(one.past_count == two.past_count);
+  CHECK(two.score_deviations > 0.0);
+  CHECK(one.score_deviations == doctest::Approx(two.score_deviations).epsilon(1e-6));
+  CHECK(two.likelihood_deviations > 0.0);
+  CHECK(one.likelihood_deviations == doctest::Approx(two.likelihood_deviations).epsilon(1e-6));
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(one.recent[i].score_variance == doctest::Approx(two.recent[i].score_variance).epsilon(1e-12));
+    CHECK(one.recent[i].weight_squares == doctest::Approx(two.recent[i].weight_squares).epsilon(1e-12));
+  }
+}
+
 TEST_CASE("a restored detector continues as the first one would") {
   Watched watched(6);
   watched.run(64 * 1000);

@@ -66,6 +66,16 @@ TEST_CASE(
   CHECK(driver.should_check(16000));
 }
 
+TEST_CASE("a stream that forgets is checked once it has forgotten what it knew, however old its polish is") {
+  Stream stream;
+  PolishDriver driver({.first_check = 1000, .memory_rows = 5000});
+  driver.reconcile(stream.refined, stream.sample, 9000);
+  CHECK(driver.next_check() == 14000);
+  PolishDriver brief({.first_check = 1000, .memory_rows = 100});
+  brief.reconcile(stream.refined, stream.sample, 9000);
+  CHECK(brief.next_check() == 10000);
+}
+
 TEST_CASE("a fit with rivals puts the polish in doubt until a check finds none, and checks come sooner") {
   Stream stream;
   PolishDriver driver({.first_check = 1000});
@@ -328,10 +338,10 @@ TEST_CASE(
   refined.expected_ratio = 2.0;
   CHECK_FALSE(moments_reject(refined, moved));
   refined.expected_ratio = 1.0;
-  refined.conditions = "q<=3";
+  refined.cubic = true;
   CHECK_FALSE(moments_reject(refined, moved));
   // J taken at the fit before decides where there is one: a bent valley is not what the quadratic form says.
-  refined.conditions = "order6";
+  refined.cubic = false;
   refined.previous_distance = 50.0;
   CHECK(parting(refined, moved) == doctest::Approx(30.0 / 6.0));
   CHECK_FALSE(moments_reject(refined, moved));

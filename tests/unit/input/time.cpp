@@ -27,6 +27,26 @@ TEST_CASE("ISO 8601 times with and without zones are seconds since 1970") {
   CHECK(seconds("1969-12-31T23:59:59Z") == -1.0);
 }
 
+TEST_CASE("days with points, and twelve hours behind a month, are read as people write them") {
+  CHECK(seconds("29.02.2024") == 1709164800.0);
+  CHECK(seconds("29.02.2024 12:30:15,25") == 1709209815.25);
+  CHECK(seconds("1.3.2024 6:05") == 1709273100.0);
+  CHECK(seconds("02/29/2024 12:30 PM") == 1709209800.0);
+  CHECK(seconds("2/29/2024 12:30:00 AM") == 1709166600.0);
+  CHECK(seconds("2/29/2024 1:30:00 pm") == 1709213400.0);
+  for (const char* text : {"29.02.24", "30.02.2024", "1.2.3", "10.0.0.1", "02/29/2024", "02/29/2024 12:30",
+                           "29/02/2024 1:30 PM", "02/29/2024 13:30 PM", "02/29/2024 0:30 AM"}) {
+    CAPTURE(text);
+    CHECK(parse_time(text).kind == NumberKind::text);
+  }
+}
+
+TEST_CASE("the unit of a clock follows from its size") {
+  CHECK(clock_unit(1714543200.0) == 1.0);
+  CHECK(clock_unit(-1714543200000.0) == 1e-3);
+  CHECK(clock_unit(1714543200000000.0) == doctest::Approx(1e-6));
+}
+
 TEST_CASE("what is no time is none") {
   for (const char* text :
        {"", "2024", "20240229", "2024-02-30", "2023-02-29", "2024-13-01", "2024-02-29T25:00",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "mixstream/modes/modes_now.hpp"
 #include "mixstream/random.hpp"
 
 using namespace mixstream;
@@ -101,4 +102,51 @@ TEST_CASE("a cut in the chain keeps what lies behind it apart") {
   const std::vector<double> pairs{0.5, 0.5, 0.0, 0.0, 0.1, 0.9, 0.0, 0.0};
   const std::vector<unsigned char> begins{1, 1};
   CHECK(smoothed(2, filtered, pairs, begins) == filtered);
+}
+
+TEST_CASE("the modes of all sensors go ahead as one tracker does, however far") {
+  ModeTracker tracker(two, model_with(0.0));
+  const std::vector<double> x{1.0};
+  ModesNow now{Modes::persistent, model_with(0.0).transitions, {7, 9}, {}, 1};
+  for (const double y : {5.0, -4.0}) {  // law 1, then law 2
+    tracker.follow({x, y}, 0);
+    now.probabilities.insert(now.probabilities.end(), tracker.probabilities().begin(),
+                             tracker.probabilities().end());
+  }
+  CHECK(now.place_of(9) == 1);
+  CHECK_FALSE(now.place_of(8));
+  std::vector<double> ahead(2);
+  for (const unsigned rows : {0U, 1U, 2U, 5U, 13U, 64U}) {
+    tracker.ahead(rows, ahead);
+    const std::vector<double> after = now.after(1, rows);
+    for (std::size_t h = 0; h < 2; ++h) CHECK(after[h] == doctest::Approx(ahead[h]).epsilon(1e-12));
+  }
+  CHECK(now.after(0, 1'000'000)[0] == doctest::Approx(2.0 / 3.0));
+  const std::vector<double> halves{0.5, 0.5};
+  CHECK(rows_left(now.transitions, halves) == doctest::Approx(7.5));  // dwells of 10 and 5 rows
+  now.kind = Modes::gated;
+  CHECK(now.after(0, 10) == std::vector<double>(now.of(0).begin(), now.of(0).end()));
+}
+
+TEST_CASE("a row without y gets what comes next: the chain's step, or the gate at its features") {
+  ModeTracker tracker(two, model_with(0.0));
+  const std::vector<double> x{1.0};
+  tracker.follow({x, 5.0});
+  std::vector<double> ahead(2);
+  std::vector<double> passed(tracker.probabilities().begin(), tracker.probabilities().end());
+  for (unsigned rows = 1; rows < 5; ++rows) {
+    tracker.pass_on(x, passed);
+    tracker.ahead(rows, ahead);
+    CHECK(passed[0] == doctest::Approx(ahead[0]).epsilon(1e-12));
+  }
+  ModeShape shape{2, 2, Modes::gated, {0, 1}, NoiseModel::shared, {}};
+  ModeModel model;
+  model.laws = empty_mixture(2, 2);
+  model.laws.weights = {0.5, 0.5};
+  model.laws.noise_variances = {1.0, 1.0};
+  model.gate = {2, 2, {-2.0, 3.0, 0.0, 0.0}};
+  ModeTracker gated(shape, model);
+  const std::vector<double> at{1.0, 1.5};
+  gated.pass_on(at, passed);
+  CHECK(passed[0] == doctest::Approx(1.0 / (1.0 + std::exp(2.0 - 4.5))).epsilon(1e-12));
 }

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "mixstream/moments/codec.hpp"
+#include "mixstream/moments/features/moment_set.hpp"
 #include "mixstream/moments/state.hpp"
 #include "support/states.hpp"
 #include "support/streams.hpp"
@@ -200,5 +201,26 @@ TEST_CASE("the bytes named bound the bytes taken by a state and its copy") {
         CHECK(made.bytes > bound / 4);  // and is no wild guess
       }
     }
+  }
+}
+
+TEST_CASE("an extractor of a set copies no tensor, whether rows wait or not") {
+  const Layout layout{16, 0};
+  const BlockKernel kernel(layout.variables());
+  AlignedDoubles workspace(kernel.workspace_size());
+  MomentSet set;
+  held_moments(set) = RowMoments(kernel, layout);
+  const std::size_t tensor = sizeof(double) * row_moments(set).sums.size();
+  REQUIRE(tensor > 500000);
+  std::vector<double> z(static_cast<std::size_t>(layout.variables()), 0.5);
+  z[0] = 1.0;
+  for (int i = 0; i < 10; ++i) set(PilotRow{z.data()});
+  for (const bool folded : {false, true}) {
+    CAPTURE(folded);
+    if (folded) held_moments(set).fold(kernel, workspace.data());
+    double value = 0.0;
+    const Count asked = allocations_of([&] { value = cross_moment<2>(set).values[0]; });
+    CHECK(value == doctest::Approx(0.25));
+    CHECK(asked.bytes < tensor / 10);
   }
 }

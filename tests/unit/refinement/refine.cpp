@@ -138,7 +138,6 @@ TEST_CASE("one component too few is never accepted") {
   REQUIRE(fit);
   CHECK_FALSE(fit.value().accepted);
   CHECK(fit.value().complaints.distance);
-  CHECK(fit.value().complaints.text().starts_with("J"));
 }
 
 TEST_CASE("while the sample holds every row, a richer model that explains them far better is told of") {
@@ -190,7 +189,6 @@ TEST_CASE("with many laws a fit that no other start comes back to is not accepte
   REQUIRE(lost);
   CHECK_FALSE(lost.value().accepted);
   CHECK(lost.value().complaints.search);
-  CHECK(lost.value().complaints.text().ends_with("other starts, which end in other laws,"));
   const Mixture truth = to_pilot(seven.truth, seven.layout, few.pilot);
   const auto known = refine(few.tensor, few.sample, 7, {}, {.confirming_starts = 12}, &truth);
   REQUIRE(known);

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "mixstream/report/json.hpp"
@@ -124,4 +125,40 @@ TEST_CASE("hostile names reach the data as they are, and the page as text only")
     for (std::size_t at = 0; (at = page.value().find("</script", at)) != std::string::npos; ++at) ++scripts;
     CHECK(scripts == 3);
   }
+}
+
+TEST_CASE("what modes did over the stream is on the page, and only there") {
+  PageModel model = model_of("t");
+  CHECK_FALSE(data_of(model)["models"][0].contains("modes"));
+  ModesReport& modes = model.report.modes.emplace();
+  modes.transitions = modes.transition_errors = {2, 2, {0.9, 0.1, 0.2, 0.8}};
+  modes.strip = {2, 2, {10.0, 0.0, 2.5, 7.5}};
+  modes.last = {0, 1, 1};
+  modes.stays = {2, 4, {0.0, 3.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0}};
+  const Json shown = data_of(model)["models"][0];
+  CHECK(shown["modes"]["strip"] == Json{{10.0, 0.0}, {2.5, 7.5}});
+  CHECK(shown["modes"]["last"] == Json{0, 1, 1});
+  CHECK(shown["modes"]["stays"] == Json{{0.0, 3.0}, {1.0, 0.0}});  // up to the longest
+  CHECK_FALSE(shown["report"]["modes"].contains("strip"));
+}
+
+TEST_CASE("with a gate the features choose a row's law, and the weights are drawn over x") {
+  PageModel model = model_of("t");
+  ModesReport& modes = model.report.modes.emplace();
+  modes.kind = Modes::gated;
+  modes.gate = {"1", "t"};
+  modes.gate_coefficients = modes.gate_errors = {2, 2, {-20.0, 40.0, 0.0, 0.0}};
+  model.report.components[1] = law(0.75, {1.0, 2.0});  // two laws alike: x alone tells them apart
+  const Json sample = data_of(model)["models"][0]["sample"];
+  const Json& axis = sample["axes"][0];
+  REQUIRE(axis["gate"].size() == 2);
+  for (std::size_t i = 0; i < axis["grid"].size(); i += 20) {
+    const double t = axis["grid"][i];
+    CHECK(axis["gate"][0][i].get<double>() ==
+          doctest::Approx(1.0 / (1.0 + std::exp(20.0 - 40.0 * t))).epsilon(1e-4));
+    CHECK(axis["gate"][0][i].get<double>() + axis["gate"][1][i].get<double>() ==
+          doctest::Approx(1.0).epsilon(1e-4));
+  }
+  CHECK(sample["component"][5] == 1);   // t = 0.125
+  CHECK(sample["component"][35] == 0);  // t = 0.875
 }

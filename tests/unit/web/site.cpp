@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mixstream/report/json.hpp"
+#include "mixstream/rows/row.hpp"
 #include "support/fake_daemon.hpp"
 
 using namespace mixstream;
@@ -25,6 +26,22 @@ struct Fixture {
   Response get(const std::string& path) { return ask("GET", path); }
   Response ask(const std::string& method, const std::string& path) {
     return site.answer({.method = method, .path = path, .headers = {{"host", "localhost"}}});
+  }
+  Response forecast(const std::string& body, const std::string& type = "application/json") {
+    return site.answer({.method = "POST",
+                        .path = "/api/v1/streams/pump/forecast",
+                        .headers = {{"host", "localhost"}, {"content-type", type}},
+                        .body = body});
+  }
+  /// Two sensors, the second spoke last.
+  void follow_modes() {
+    StreamView stream = *daemon.find("pump");
+    stream.modes = ModesNow{Modes::persistent,
+                            {2, 2, {0.9, 0.1, 0.2, 0.8}},
+                            {sensor_number("east"), sensor_number("west")},
+                            {1.0, 0.0, 0.25, 0.75},
+                            1};
+    daemon.set(stream);
   }
   Response predict(const std::string& body, const std::string& type = "application/json") {
     return site.answer({.method = "POST",
@@ -186,6 +203,25 @@ TEST_CASE_FIXTURE(Fixture, "names from outside come out as text") {
   CHECK(metrics.find("kind=\"</script>\\\"\\\\\\n\xff\"") != std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture, "the lines for InfluxDB escape names and hold nothing that is not finite") {
+  StreamView stream = fitted_stream("pump");
+  auto fit = std::make_shared<FitView>(*stream.fit);
+  fit->model.report.features[1] = "a=b, c\\";
+  fit->model.report.components[0].coefficients[0] = NAN;
+  fit->model.report.log_likelihood = INFINITY;
+  fit->time = WallTime(std::chrono::seconds(7));
+  stream.fit = fit;
+  daemon.set(stream);
+  const std::string text = *get("/api/v1/influx").body;
+  CHECK(text.find("mixstream_coefficient,stream=pump,law=1,feature=a\\=b\\,\\ c\\  value=") !=
+        std::string::npos);
+  CHECK(text.find("mixstream_coefficient,stream=pump,law=2,feature=1 value=") != std::string::npos);
+  CHECK(text.find("mixstream_coefficient,stream=pump,law=1,feature=1 ") == std::string::npos);
+  CHECK(text.find(" 7000000000\n") != std::string::npos);
+  CHECK(text.find("nan") == std::string::npos);
+  CHECK(text.find("inf") == std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture, "the metrics count what the view counts, and hold nothing that is not finite") {
   StreamView stream = fitted_stream("pump");
   stream.rows_per_second = NAN;
@@ -207,4 +243,33 @@ TEST_CASE_FIXTURE(Fixture, "the metrics count what the view counts, and hold not
   CHECK(text.find("} nan") == std::string::npos);
   CHECK(text.find("} inf") == std::string::npos);
   CHECK(text.find("process_resident_memory_bytes ") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a forecast says which mode holds, how long, and what comes") {
+  CHECK(forecast("{}").status == 409);  // its rows are independent
+  follow_modes();
+  const Json newest = json_of(forecast(R"({"ahead":[0,1]})"));
+  CHECK(newest["component"] == 2);
+  CHECK(newest["probabilities"] == Json{0.25, 0.75});
+  CHECK(newest["rows_left"].get<double>() == doctest::Approx(0.25 * 10 + 0.75 * 5));
+  CHECK(newest["forecast"][0]["probabilities"] == Json{0.25, 0.75});
+  CHECK(newest["forecast"][1]["ahead"] == 1);
+  CHECK(newest["forecast"][1]["probabilities"][0].get<double>() == doctest::Approx(0.25 * 0.9 + 0.75 * 0.2));
+  const Json east = json_of(forecast(R"({"sensor":"east","ahead":1000000})"));
+  CHECK(east["component"] == 1);
+  CHECK(east["forecast"][0]["probabilities"][0].get<double>() == doctest::Approx(2.0 / 3.0));
+  CHECK(json_of(forecast("{}"))["forecast"][0]["ahead"] == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a forecast that cannot be made says why") {
+  follow_modes();
+  CHECK(forecast("{}", "text/plain").status == 415);
+  for (const std::string body : {"", "[]", R"({"ahead":-1})", R"({"ahead":1.5})", R"({"ahead":1000001})",
+                                 R"({"ahead":["1"]})", R"({"sensor":7})"})
+    CHECK_MESSAGE(forecast(body).status == 400, body);
+  std::string many = R"({"ahead":[1)";
+  for (int i = 0; i < 64; ++i) many += ",1";
+  CHECK(forecast(many + "]}").status == 400);
+  CHECK(forecast(R"({"sensor":"north"})").status == 409);
+  CHECK(get("/api/v1/streams/pump/forecast").status == 405);
 }

@@ -213,7 +213,7 @@
     if (alarms) return ["bad", "\u26a0", counted(alarms, "alarm")];
     if (!stream.health.ok || !stream.connected) return ["bad", "\u26a0", "not healthy"];
     if (!stream.fit) return ["waits", "\u2026", "no fit yet"];
-    return stream.fit.status === "ok" && !stream.fit.stale ? ["good", "\u2713", "fit accepted"] : ["bad", "\u26a0", "fit not accepted"];
+    return (stream.fit.status === "ok" || stream.fit.status === "approximate") && !stream.fit.stale ? ["good", "\u2713", "fit accepted"] : ["bad", "\u26a0", "fit not accepted"];
   }
 
   const banner = (title, words) => make("div", { class: "banner", role: "status" }, make("strong", {}, title), make("p", {}, page.sentence(words)));

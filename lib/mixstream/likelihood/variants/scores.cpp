@@ -72,22 +72,19 @@ void sum_log_densities(const ScoreInput& input, const ScoreSpace& space, double*
   const double* weights = input.columns + (input.features + 1) * input.stride;
   Vector sum = Vector{};
   Vector squares = Vector{};
-  Vector weight_squares = Vector{};
   for (std::size_t row = 0; row < input.rows; row += vector_width) {
     const Vector total = load(space.totals + row);
     const Vector log_density =
         larger(load(space.largest + row) + logarithm(total), broadcast(input.least_log_density));
-    const Vector weight = load(weights + row);
-    const Vector weighted = weight * log_density;
+    const Vector weighted = load(weights + row) * log_density;
     sum += weighted;
     squares += weighted * log_density;
-    weight_squares += weight * weight;
     store(space.totals + row, 1.0 / total);
     store(space.extras + row, broadcast(1.0));
   }
   density[0] = sum_of(sum);
   density[1] = sum_of(squares);
-  density[2] = sum_of(weight_squares);
+  density[2] = 0.0;
 }
 
 /// c_h and the e_l of component h.

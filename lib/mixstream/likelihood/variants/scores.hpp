@@ -33,7 +33,7 @@ struct ScoreOutput {
   double* pairs;    ///< sum w c_h c_g x_i x_j: pair (h <= g) by pair (i <= j)
   double* cross;    ///< sum w c_h e_l x_j: (h, l) by j
   double* extras;   ///< sum w e_l e_m, l <= m
-  double* density;  ///< sum w log p, sum w (log p)^2, sum w^2
+  double* density;  ///< sum w log p, sum w (log p)^2, and a place that saved states have
 };
 
 /// Columns of scratch a variant needs.

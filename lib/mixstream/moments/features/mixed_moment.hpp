@@ -14,7 +14,7 @@ struct mean_response_impl : boost::accumulators::accumulator_base {
 
   template <class Arguments>
   result_type result(const Arguments& arguments) const {
-    return settled(row_moments(arguments)).view(Q, 0, 0).values[0];
+    return view(row_moments(arguments), Q, 0, 0).values[0];
   }
 };
 

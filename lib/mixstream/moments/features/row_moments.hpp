@@ -8,9 +8,9 @@
 //   settled_moments  reads a tensor that was settled before, in that tensor's coordinates:
 //                      SettledSet moments(settled_tensor = tensor);
 //                      DenseMatrix sigma2 = collapsed_covariance<2>(moments);
-// Extractors of a MomentSet settle a copy at each call: for more than one, settle once. Full blocks are
-// folded, and sets merged, scaled and emptied, through held_moments(set). Boost's own `count` does not
-// survive that.
+// Extractors read the sums that they need where they are; those of a MomentSet add the rows that wait for a
+// full block. Full blocks are folded, and sets merged, scaled and emptied, through held_moments(set). Boost's
+// own `count` does not survive that.
 #pragma once
 
 #include <boost/accumulators/framework/accumulator_base.hpp>
@@ -79,7 +79,7 @@ struct moment_view_impl : boost::accumulators::accumulator_base {
 
   template <class Arguments>
   result_type result(const Arguments& arguments) const {
-    return settled(row_moments(arguments)).view(Power, Left, Right);
+    return view(row_moments(arguments), Power, Left, Right);
   }
 };
 

@@ -3,9 +3,10 @@
 const mixstreamPage = (() => {
   const { plain } = mixstreamPlots;
   const svgNamespace = "http://www.w3.org/2000/svg";
+  const drawn = new Set(["svg", "path", "circle", "text"]);
 
   function make(tag, attributes = {}, ...children) {
-    const node = tag === "svg" || tag === "path" ? document.createElementNS(svgNamespace, tag) : document.createElement(tag);
+    const node = drawn.has(tag) ? document.createElementNS(svgNamespace, tag) : document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
       if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
       else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
@@ -70,16 +71,17 @@ const mixstreamPage = (() => {
 
   const verdicts = {
     ok: "Fit accepted", poor_fit: "Poor fit", not_identifiable: "Not identifiable", too_few_rows: "Too few rows",
-    lost_component: "Component lost",
+    lost_component: "Component lost", approximate: "Approximate: usable with its stated size",
   };
+  const usable = (status) => status === "ok" || status === "approximate";
   const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
 
   const responseName = (report) => report.response || "y";
   const formula = (report) => [responseName(report), " ~ ", ...report.features.flatMap((name, i) => [i ? " + " : "", ...featureName(name)])];
 
   function verdictBox(report) {
-    return make("div", { class: `verdict ${report.status === "ok" ? "ok" : "not"}`, role: "status" },
-      make("strong", {}, (report.status === "ok" ? "\u2713 " : "\u26a0 ") + (verdicts[report.status] || report.status)),
+    return make("div", { class: `verdict ${usable(report.status) ? "ok" : "not"}`, role: "status" },
+      make("strong", {}, (usable(report.status) ? "\u2713 " : "\u26a0 ") + (verdicts[report.status] || report.status)),
       make("p", {}, sentence(report.words)));
   }
 
@@ -223,7 +225,7 @@ const mixstreamPage = (() => {
     const rows = fits.map((fit) => fit.rows);
     const last = lines.map(({ law, values, errors }) => `${lawName(law)} ${measuredText(values[values.length - 1], errors[errors.length - 1])}`);
     const events = (model.events || model.report.drift || []).map((event) => event.row);
-    const view = { rows, lines, trusted: fits.map((fit) => fit.status === "ok"), events, bounds };
+    const view = { rows, lines, trusted: fits.map((fit) => usable(fit.status)), events, bounds };
     const cut = mixstreamPlots.streamRange(lines, view.trusted).cut;
     const node = figure(`${words} over ${counted(rows.length, "fit")}; at the end ${last.join(", ")}.`, null,
       (host, tell) => mixstreamPlots.overStream(host, view, (at) => tell(at === null ? (cut ? "some values leave the frame" : "") :
@@ -255,7 +257,7 @@ const mixstreamPage = (() => {
     cards.unshift(streamFigure("weights", "Weights of the laws", model, fits, (law) => law.weight, (law) => law.weight_se, [0, 1]));
     cards.push(streamFigure("noise sd", "Standard deviation of the noise", model, fits, (law) => law.noise_sd, (law) => law.noise_sd_se, [0, Infinity]));
     const notes = [`${counted(fits.length, "fit")} as rows came in. Bands: two standard errors.`];
-    if (fits.some((fit) => fit.status !== "ok")) notes.push("Open marks: fits that were not accepted.");
+    if (fits.some((fit) => !usable(fit.status))) notes.push("Open marks: fits that were not accepted.");
     if (fits.length < model.history.length) notes.push(`${counted(model.history.length - fits.length, "fit")} with another number of laws are only in the table.`);
     if (report.features.length > mostFeatures) notes.push(`The first ${mostFeatures} of ${report.features.length} coefficients are drawn; all are in the table.`);
     if ((model.events || report.drift || []).length) notes.push(`Dashed lines: ${model.events ? "alarms" : "drift events"}.`);
@@ -283,8 +285,8 @@ const mixstreamPage = (() => {
     return node;
   }
 
-  function momentWords({ j, status }) {
-    if (!j) return "The moments were not tested at this stage.";
+  function momentWords({ j, status, j_reason: reason }) {
+    if (!j) return reason ? `Not tested: ${reason}.` : "The moments were not tested at this stage.";
     const judged = j.p < 0.001 && status !== "ok" ? "The moments speak against this fit." : j.p < 0.05 ? "The moments agree only roughly." : "The moments agree with this fit.";
     return `J is ${plain(j.value)} on ${counted(j.dof, "degree")} of freedom (p ${brief(j.p)}); J / dof is ${brief(j.value / j.dof)}, where a right fit shows about ${brief(j.expected_ratio)}. ${judged}`;
   }
@@ -331,6 +333,33 @@ const mixstreamPage = (() => {
     return bar;
   }
 
+  const chanceWords = (p) => (p < 1e-4 ? "no chance" : `chance ${brief(p)}`);
+  const shiftWords = (shift) => (shift < 0.005 ? "hardly moves the laws" : `moves a law by ${brief(shift)} of the noise`);
+
+  // One thing that was looked for: how far it would move a law, as a bar, beside the share of the noise that is allowed.
+  function doubtRow(doubt, tolerance) {
+    const length = (part) => `${(100 * Math.min(1, Math.max(0, part))).toFixed(1)}%`;
+    const bar = make("span", { class: `doubt-bar${doubt.raised ? " raised" : ""}` });
+    bar.style.width = length(doubt.shift);
+    const limit = make("span", { class: "doubt-limit" });
+    limit.style.left = length(tolerance);
+    return make("li", { class: doubt.raised ? "raised" : null },
+      make("span", { class: "doubt-name" }, (doubt.raised ? "\u26a0 " : "") + doubt.title),
+      make("span", { class: "doubt-track", "aria-hidden": "true" }, bar, limit),
+      make("span", { class: "doubt-size" }, `${doubt.raised ? "found" : "not found"}: ${chanceWords(doubt.p)}, ${shiftWords(doubt.shift)}`),
+      doubt.raised ? make("p", { class: "doubt-words" }, `${sentence(doubt.words)}. To mend it: `, make("code", {}, doubt.remedy)) : null);
+  }
+
+  function doubtsSection({ report, doubts }) {
+    if (!doubts || !doubts.length || !report.misfit) return null;
+    const { looked_for: count, tolerance } = report.misfit;
+    const found = doubts.filter((doubt) => doubt.raised).length;
+    const lead = `${counted(count, "thing")} that the model could lack ${count === 1 ? "was" : "were"} looked for in the rows that are held; ` +
+      `${found ? grouped(found) : "none"} ${found === 1 ? "was" : "were"} found. Bars: how far it would move a law, up to one standard deviation of the noise. ` +
+      `Line: the ${share(tolerance)} that are tolerated.`;
+    return section("What may be missing", lead, make("div", { class: "card" }, make("ol", { class: "doubts" }, doubts.map((doubt) => doubtRow(doubt, tolerance)))));
+  }
+
   function diagnosisSection({ report }) {
     const findings = [["Moment test", momentWords(report)]];
     if (report.candidates) findings.push(["Number of laws", candidatesWords(report.candidates)]);
@@ -344,9 +373,11 @@ const mixstreamPage = (() => {
       [make("dt", {}, name), make("dd", {}, typeof words === "string" ? make("p", {}, words) : words)])));
   }
 
+  const modesSection = mixstreamModes({ make, table, section, figure, disclosure, mark, lawName, measuredCell, measuredText, grouped, counted, share, listed, sentence });
+
   function sections(model, view) {
-    return [model.report.components.length ? lawsSection(model) : null, dataSection(model, view), streamSection(model, view),
-      residualSection(model), diagnosisSection(model)].filter((part) => part !== null);
+    return [model.report.components.length ? lawsSection(model) : null, modesSection(model, view), dataSection(model, view), streamSection(model, view),
+      residualSection(model), doubtsSection(model), diagnosisSection(model)].filter((part) => part !== null);
   }
 
   function modelView(model) {

@@ -273,6 +273,52 @@ const mixstreamPlots = (() => {
     }));
   }
 
+  // Stays of a mode by powers of two of their rows as bars, what a mean dwell leads to expect as a curve.
+  // view: {law, counts[], dwell}
+  function stays(host, view) {
+    const bins = Math.max(view.counts.length, Math.ceil(Math.log2(Math.max(2, 4 * view.dwell))));
+    const total = view.counts.reduce((a, b) => a + b, 0);
+    const stay = 1 - 1 / Math.max(view.dwell, 1);
+    const expected = (i) => total * (stay ** (2 ** i - 1) - stay ** (2 ** (i + 1) - 1));
+    const grid = Array.from({ length: bins }, (_, i) => i + 0.5);
+    const curve = grid.map((x) => expected(x - 0.5));
+    const top = 1.12 * Math.max(...view.counts, ...curve);
+    const bars = (u) => within(u, (ctx, dpr) => {
+      ctx.fillStyle = clear(lawColour(view.law), 0.38);
+      view.counts.forEach((count, i) => {
+        const [left, right] = [i, i + 1].map((edge) => u.valToPos(edge, "x", true));
+        const y = u.valToPos(count, "y", true);
+        ctx.fillRect(left + 0.5 * dpr, y, right - left - dpr, u.bbox.top + u.bbox.height - y);
+      });
+    });
+    return mount(host, 190, () => ({
+      data: [grid, curve],
+      options: {
+        series: [{}, { stroke: colour("--ink"), width: 1.75, pxAlign: 0, points: { show: false } }],
+        scales: { x: { time: false, range: () => [0, bins] }, y: { range: () => [0, top] } },
+        axes: [axis("rows of a stay", { splits: () => Array.from({ length: bins + 1 }, (_, i) => i).filter((i) => i % Math.ceil(bins / 6) === 0),
+          values: (_, ticks) => ticks.map((tick) => compact(2 ** tick)) }), axis(null, { size: axisWidth, space: 34, values: (_, ticks) => ticks.map(compact) })],
+        padding: [8, 12, 0, 0],
+        cursor: { show: false },
+        hooks: { drawAxes: [bars] },
+      },
+    }));
+  }
+
+  // Weights that a gate gives over a column: one line a law. view: {x[], weights[][], label}
+  function gateOver(host, view, readout) {
+    return mount(host, 230, () => ({
+      data: [view.x, ...view.weights],
+      options: {
+        series: [{}, ...view.weights.map((_, law) => ({ stroke: lawColour(law), width: 2.25, dash: dash(law), pxAlign: 0, points: { show: false } }))],
+        scales: { x: { time: false }, y: { range: () => [-0.02, 1.02] } },
+        axes: [axis(view.label, { space: 56 }), axis(null, { size: axisWidth, space: 34 })],
+        cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+        hooks: { setCursor: [(u) => readout(u.cursor.idx ?? null)] },
+      },
+    }));
+  }
+
   // Numbers over time, from zero up. view: {times[], lines: [{colour, values[], fill}]}
   function overTime(host, view) {
     const top = () => 1.15 * (Math.max(...view.lines.flatMap(({ values }) => values)) || 1);
@@ -292,5 +338,5 @@ const mixstreamPlots = (() => {
   const redraw = () => [...live].forEach((entry) => entry.draw());
   const end = (place = document) => [...live].forEach((entry) => { if (place.contains(entry.host)) entry.end(); });
   const parts = { mount, axis, axisWidth, within, trace, colour, clear, decades, stretched };  // for pages with plots of their own
-  return { scatter, overStream, overTime, histogram, redraw, end, streamRange, compact, plain, parts };
+  return { scatter, overStream, overTime, histogram, stays, gateOver, redraw, end, streamRange, compact, plain, parts };
 })();

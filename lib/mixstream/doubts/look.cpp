@@ -1,0 +1,542 @@
+#include "mixstream/doubts/look.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "mixstream/doubts/extension.hpp"
+#include "mixstream/doubts/held.hpp"
+#include "mixstream/doubts/law_count.hpp"
+#include "mixstream/doubts/refit.hpp"
+#include "mixstream/doubts/response.hpp"
+#include "mixstream/doubts/sums.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::size_t most_rounds = 6;
+constexpr std::size_t fewest_rows = 100;       // below it nothing is looked for
+constexpr double persistence_excluded = 0.05;  // its p, from which on gates are tested by single rows
+constexpr double sign_of_a_law = 0.1;          // p times looks, below which a further law is searched for
+// Of rows in stretches of 50: five stretches and more are expected in 5,120 rows, none at all in fewer than
+// one stream of a hundred. Values that people wrote down repeat by preference for round ones, anywhere.
+constexpr double largest_unseen_share = 0.05;
+constexpr double coarse_step = 0.05;  // of the noise: memory alone repeats values that are rounded so
+
+/// One family of looks: told by the best of them.
+struct Family {
+  Doubt doubt;
+  std::size_t look = 0;      // the best
+  std::size_t looks = 0;     // in all
+  double strength = -1e300;  // T - dof log n
+  bool open = true;          // neither raised nor told by another
+};
+
+bool tells_the_same(const Doubt& one, const Doubt& other) {
+  const auto is_term = [](const Doubt& doubt) {
+    return doubt.kind == DoubtKind::missing_term || doubt.kind == DoubtKind::missing_term_of_one_law;
+  };
+  if (is_term(one) && is_term(other)) return one.term == other.term;
+  return one.kind == other.kind && one.kind == DoubtKind::delay;
+}
+
+/// Looks of one concern on one set of rows: tests, then takes the strongest, then tests again.
+class Search {
+ public:
+  Search(const ModeModel& model, const ModeShape& shape, const RawUnits& units, HeldDesign design,
+         Concern concern, double all_rows)
+      : model_(model),
+        shape_(shape),
+        design_(std::move(design)),
+        extension_(shape, design_, units, concern),
+        all_rows_(std::max(all_rows, static_cast<double>(design_.rows.size()))) {}
+
+  void see(const Watch& watch) {
+    sums_ = sums_of(model_, shape_, design_, extension_, watch);
+    projection_.emplace(sums_);
+    families_.resize(extension_.families());
+    for (const Look& look : extension_.looks()) {
+      families_[look.family].doubt = look.doubt;
+      ++families_[look.family].looks;
+    }
+  }
+
+  std::size_t look_count() const noexcept { return extension_.looks().size(); }
+  std::vector<Family>& families() noexcept { return families_; }
+  const HeldDesign& design() const noexcept { return design_; }
+  const Projection& projection() const noexcept { return *projection_; }
+
+  /// `dependent`: rows depend on each other in a way that the model lacks; `gates_by_stretches`: that is not
+  /// excluded.
+  void test(bool dependent, bool gates_by_stretches) {
+    std::vector<double> least(families_.size(), 1.0);
+    for (Family& family : families_) family.strength = -1e300;
+    for (std::size_t l = 0; l < look_count(); ++l) {
+      const Look& look = extension_.looks()[l];
+      Family& family = families_[look.family];
+      if (!family.open) continue;
+      LookResult result = projection_->test(look);
+      if (result.dof == 0) continue;
+      const bool by_stretches = dependent || (gates_by_stretches && look.doubt.kind == DoubtKind::gate);
+      if (by_stretches) result.p = std::max(result.p, result.batch_p);
+      least[look.family] = std::min(least[look.family], result.p);
+      const double strength =
+          result.statistic - static_cast<double>(result.dof) * std::log(static_cast<double>(sums_.rows));
+      if (strength <= family.strength) continue;
+      family.strength = strength;
+      family.look = l;
+      describe(look, result, family.doubt);
+    }
+    for (std::size_t f = 0; f < families_.size(); ++f) {
+      if (families_[f].open)
+        families_[f].doubt.adjusted_p = std::min(1.0, least[f] * static_cast<double>(families_[f].looks));
+    }
+  }
+
+  /// Raises the strongest of those that are sure alone and beside the ones taken. False: none is.
+  bool take_strongest(double level) {
+    Family* best = nullptr;
+    for (Family& family : families_) {
+      const bool sure = family.open && std::max(family.doubt.adjusted_p, family.doubt.p) < level;
+      if (sure && (best == nullptr || family.strength > best->strength)) best = &family;
+    }
+    if (best == nullptr) return false;
+    best->doubt.raised = true;
+    best->open = false;
+    for (Family& family : families_) {
+      if (family.open && tells_the_same(family.doubt, best->doubt)) {
+        family.open = false;
+        family.doubt.adjusted_p = 1.0;
+      }
+    }
+    projection_->take(extension_.looks()[best->look]);
+    return true;
+  }
+
+ private:
+  void describe(const Look& look, const LookResult& result, Doubt& doubt) const;
+
+  const ModeModel& model_;
+  const ModeShape& shape_;
+  HeldDesign design_;
+  Extension extension_;
+  double all_rows_;
+  DoubtSums sums_;
+  std::optional<Projection> projection_;
+  std::vector<Family> families_;
+};
+
+/// The size of one step, in the kind's unit.
+double size_by_step(const Look& look, const LookResult& result, const ModeModel& model) {
+  const auto largest = *std::ranges::max_element(result.step, {}, [](double step) { return std::abs(step); });
+  const auto range = [&] {
+    const auto [low, high] = std::ranges::minmax(result.step);
+    return std::max(high, 0.0) - std::min(low, 0.0);
+  };
+  switch (look.doubt.kind) {
+    case DoubtKind::delay:
+      return look.doubt.size;
+    case DoubtKind::unequal_noise:
+      return std::exp(0.5 * std::min(range(), 20.0));
+    case DoubtKind::gate:
+      return range() * look.unit;
+    case DoubtKind::persistence: {
+      double same = 0.0;
+      for (const double weight : model.laws.weights) same += weight * weight;
+      return 1.0 / std::max((1.0 - std::clamp(largest, -1.0, 0.9999)) * (1.0 - same), 1e-9);
+    }
+    default:
+      return largest * look.unit;
+  }
+}
+
+void Search::describe(const Look& look, const LookResult& result, Doubt& doubt) const {
+  doubt.law = look.doubt.law;
+  doubt.statistic = result.statistic;
+  doubt.dof = result.dof;
+  doubt.size = size_by_step(look, result, model_);
+  doubt.explained = 0.5 * std::max(result.statistic - static_cast<double>(result.dof), 0.0) /
+                    static_cast<double>(sums_.rows);
+  const std::size_t k = shape_.component_count;
+  std::vector<double> terms(k);
+  for (std::size_t i = 0; i < look.laws.size(); ++i) {
+    for (std::size_t h = 0; h < k; ++h) {
+      if (look.laws[i] == h || look.laws[i] == k) terms[h] += result.step[i];
+    }
+  }
+  doubt.shift = law_shift(std::span(result.move).first(shape_.who_at()), terms, model_, design_.features);
+  doubt.shift_in_errors = 0.0;
+  const double fewer = static_cast<double>(sums_.rows) / all_rows_;
+  for (std::size_t q = 0; q < shape_.who_at(); ++q) {
+    const double error = std::sqrt(std::max(projection_->variance(q) * fewer, 1e-300));
+    doubt.shift_in_errors = std::max(doubt.shift_in_errors, std::abs(result.move[q]) / error);
+  }
+}
+
+/// What a doubt explains beyond what any extension of its size would: BIC's measure, a row.
+double merit(const Doubt& doubt, double rows) {
+  return doubt.explained - 0.5 * static_cast<double>(doubt.dof) * std::log(std::max(rows, 2.0)) / rows;
+}
+
+/// A whole look at a fit.
+class Looking {
+ public:
+  Looking(const ModeModel& model, const ModeShape& shape, const DoubtRows& rows,
+          const DoubtSettings& settings)
+      : model_(model),
+        shape_(shape),
+        settings_(settings),
+        units_(rows, shape.feature_count),
+        all_rows_(static_cast<double>(rows.rows)) {
+    const std::vector<Term> terms = missing_terms(units_.names(), settings.most_terms);
+    std::vector<PlacedRow> in_order;
+    if (rows.runs != nullptr) in_order = placed_runs(*rows.runs);
+    const bool has_runs = in_order.size() >= fewest_rows;
+    const bool has_sample = rows.sample != nullptr && rows.sample->size() >= fewest_rows;
+    if (has_runs) begin_order(in_order);
+    if (has_sample && !(shape.remembers() && has_runs))
+      begin_rows(single_rows(placed_sample(*rows.sample), in_order, all_rows_), terms);
+    else if (has_runs)
+      begin_rows(std::move(in_order), terms);
+    if (rows.sample != nullptr) find_step(rows);
+    terms_ = terms;
+    runs_ = rows.runs;
+  }
+
+  std::vector<Doubt> all() {
+    if (!rows_) return {};
+    log_densities_.clear();
+    rows_->see([&](const Sight& sight, const RowBefore&, std::size_t) {
+      log_densities_.push_back(sight.log_density);
+    });
+    Repeats repeats(model_, step_ / units_.response_scale());
+    if (order_)
+      order_->see([&](const Sight& sight, const RowBefore& before, std::size_t t) {
+        repeats.watch(sight, before, order_->design().rows[t]);
+      });
+    looks_ = rows_->look_count() + (order_ ? order_->look_count() : 0) + 4;
+    look_at_order();
+    look_at_rows();
+    look_at_laws();
+    look_at_response(repeats);
+    refit_strongest();
+    heed_the_response();
+    weigh_a_further_law();
+    return ranked();
+  }
+
+ private:
+  double level() const noexcept { return settings_.level / static_cast<double>(looks_); }
+
+  void begin_order(const std::vector<PlacedRow>& placed) {
+    HeldDesign design = design_of(placed, units_, {}, shape_);
+    order_.emplace(model_, shape_, units_, std::move(design), Concern::order, all_rows_);
+  }
+  void begin_rows(std::vector<PlacedRow> placed, const std::vector<Term>& terms) {
+    HeldDesign design = design_of(std::move(placed), units_, terms, shape_);
+    rows_.emplace(model_, shape_, units_, std::move(design), Concern::rows, all_rows_);
+  }
+  void find_step(const DoubtRows& rows) {
+    for (const double response : rows.sample->responses) responses_.push_back(response);
+    std::vector<double> raw = responses_;
+    for (double& response : raw) response = units_.response(response);
+    step_ = rounding_step(std::move(raw));
+  }
+
+  void run(Search& search, bool dependent, bool gates_by_stretches) {
+    search.test(dependent, gates_by_stretches);
+    for (Family& family : search.families()) family.doubt.p = family.doubt.adjusted_p;
+    for (std::size_t round = 0; round < most_rounds && search.take_strongest(level()); ++round)
+      search.test(dependent, gates_by_stretches);
+  }
+
+  void look_at_order() {
+    if (!order_) return;
+    run(*order_, false, false);
+    for (const Family& family : order_->families()) {
+      if (family.doubt.kind == DoubtKind::persistence) persistence_p_ = family.doubt.p;
+      const bool of_order =
+          family.doubt.kind == DoubtKind::persistence || family.doubt.kind == DoubtKind::memory;
+      dependent_ |= of_order && family.doubt.raised;
+      remembers_ |= family.doubt.kind == DoubtKind::memory && family.doubt.raised;
+    }
+  }
+
+  /// Where rows depend on each other the runs decide, by stretches.
+  void look_at_rows() {
+    const bool unsure = shape_.modes == Modes::independent && persistence_p_ < persistence_excluded;
+    if ((dependent_ || unsure) && order_ && !shape_.remembers()) {
+      std::vector<PlacedRow> in_order = order_->design().rows;
+      Search by_runs(model_, shape_, units_, design_of(std::move(in_order), units_, terms_, shape_),
+                     Concern::rows, all_rows_);
+      by_runs.see({});
+      run(by_runs, dependent_, true);
+      run(*rows_, false, false);
+      keep_what_both_say(by_runs);
+      return;
+    }
+    run(*rows_, dependent_, unsure);
+  }
+
+  /// A doubt of single rows stands where the stretches of the runs raise it alone, too.
+  void keep_what_both_say(Search& by_runs) {
+    for (Family& family : rows_->families()) {
+      if (!dependent_ && family.doubt.kind != DoubtKind::gate) continue;
+      const auto same = std::ranges::find_if(by_runs.families(), [&](const Family& other) {
+        return other.doubt.kind == family.doubt.kind && other.doubt.term == family.doubt.term;
+      });
+      const double p = same == by_runs.families().end() ? 1.0 : same->doubt.p;
+      family.doubt.p = std::max(family.doubt.p, p);
+      family.doubt.adjusted_p = std::max(family.doubt.adjusted_p, p);
+      family.doubt.raised = family.doubt.raised && family.doubt.p < level();
+    }
+  }
+
+  /// A law that rows miss shows in their residuals, too: without any sign of that none is searched for.
+  bool seems_wrong() {
+    return std::ranges::any_of(rows_->families(), [&](const Family& family) {
+      return family.doubt.p * static_cast<double>(looks_) < sign_of_a_law;
+    });
+  }
+  static Doubt untested(DoubtKind kind) {
+    Doubt doubt;
+    doubt.kind = kind;
+    return doubt;
+  }
+
+  void look_at_laws() {
+    DenseMatrix covariance = rows_->projection().covariance();
+    const auto held = static_cast<double>(rows_->design().rows.size());
+    const double all = std::max(all_rows_, held);
+    for (double& value : covariance.values) value *= held / all;
+    if (shape_.component_count > 1)
+      others_.push_back(too_many_laws(model_, shape_, covariance, rows_->design().features, all));
+    if (!settings_.few_laws || shape_.noise == NoiseModel::known) return;
+    if (!seems_wrong()) {
+      others_.push_back(untested(DoubtKind::too_few_laws));
+      return;
+    }
+    Doubt few = too_few_laws(model_, shape_, rows_->design().rows, log_densities_,
+                             rows_->projection().own_gain(), rows_->design().features);
+    few.raised = few.p < level();
+    others_.push_back(few);
+  }
+
+  /// Whether so large a share of rows in stretches must show in the runs: always where these are the stream.
+  bool shows_in_runs(double share) const noexcept {
+    const bool all = static_cast<double>(order_->design().rows.size()) >= all_rows_;
+    return all || share > largest_unseen_share;
+  }
+  void look_at_response(const Repeats& repeats);
+  void weigh_a_further_law();
+  void withdraw_rows();
+  void heed_the_response();
+  void look_again(const Refitted& refitted, const Doubt& strongest);
+  void refit_strongest();
+  std::vector<Doubt> ranked();
+
+  const ModeModel& model_;
+  const ModeShape& shape_;
+  const DoubtSettings& settings_;
+  RawUnits units_;
+  double all_rows_;
+  std::vector<Term> terms_;
+  const Runs* runs_ = nullptr;
+  std::optional<Search> rows_;
+  std::optional<Search> order_;
+  std::vector<double> log_densities_;
+  std::vector<double> responses_;  // of the sample, pilot coordinates
+  double step_ = 0.0;              // of rounding, raw
+  std::size_t looks_ = 1;
+  double persistence_p_ = 1.0;
+  bool dependent_ = false;
+  bool remembers_ = false;
+  std::vector<Doubt> others_;
+};
+
+void Looking::look_at_response(const Repeats& repeats) {
+  const double least_variance = *std::ranges::min_element(model_.laws.noise_variances);
+  const double noise = std::sqrt(least_variance) * units_.response_scale();
+  Doubt rounding;
+  rounding.kind = DoubtKind::rounding;
+  rounding.size = step_;
+  // Rounding adds step^2 / 12 to the variance: what is left is the noise itself.
+  const double own = std::sqrt(std::max(noise * noise - step_ * step_ / 12.0, 1e-4 * noise * noise));
+  rounding.statistic = step_ / own;
+  rounding.raised = step_ > own;
+  rounding.p = rounding.adjusted_p = rounding.raised ? 0.0 : 1.0;
+  if (rounding.raised && shape_.is_plain())
+    rounding.refitted =
+        refit_rounding(model_, shape_, rows_->design(), step_ / units_.response_scale(), rounding);
+  others_.push_back(rounding);
+
+  Doubt stuck;
+  stuck.kind = DoubtKind::stuck;
+  if (!rounding.raised && !(remembers_ && step_ > coarse_step * noise)) {
+    EqualPairs pairs = equal_pairs(responses_, step_ / units_.response_scale());
+    const double by_runs = order_ ? repeats.p() : 1.0;
+    if (order_ && by_runs >= level() && shows_in_runs(pairs.share)) pairs = {};
+    stuck.p = stuck.adjusted_p = std::min(1.0, 2.0 * std::min(by_runs, pairs.p));
+    stuck.size = by_runs < level() ? repeats.share() : pairs.share;
+    stuck.statistic = stuck.p < 1.0 ? -2.0 * std::log(std::max(stuck.p, 1e-300)) : 0.0;
+    stuck.raised = stuck.p < level();
+    if (order_ && !repeats.pull().empty()) {
+      const auto laws = shape_.who_at();
+      std::vector<double> moves(shape_.parameters()), none(shape_.component_count);
+      const DenseMatrix& inverse = order_->projection().covariance();
+      for (std::size_t q = 0; q < moves.size(); ++q) {
+        for (std::size_t e = 0; e < moves.size(); ++e) moves[q] += inverse(q, e) * repeats.pull()[e];
+      }
+      stuck.shift = law_shift(std::span(moves).first(laws), none, model_, order_->design().features);
+    }
+    stuck.explained = 0.5 * stuck.statistic / static_cast<double>(rows_->design().rows.size());
+  }
+  others_.push_back(stuck);
+}
+
+/// Sizes by refits, strongest doubt first; then what the strongest refit does not explain stays raised.
+void Looking::refit_strongest() {
+  std::vector<std::pair<Search*, Doubt*>> raised;
+  for (std::optional<Search>* search : {&order_, &rows_}) {
+    if (!*search) continue;
+    for (Family& family : (*search)->families()) {
+      if (family.doubt.raised) raised.emplace_back(&**search, &family.doubt);
+    }
+  }
+  std::ranges::sort(raised, std::ranges::greater{}, [](const auto& pair) { return pair.second->explained; });
+  std::optional<Refitted> best;
+  const Doubt* told = nullptr;
+  double most = -1e300;
+  for (std::size_t i = 0, refits = 0; i < raised.size() && refits < settings_.most_refits; ++i) {
+    Doubt& doubt = *raised[i].second;
+    const HeldDesign& design = raised[i].first->design();
+    std::optional<Refitted> refitted;
+    if (doubt.kind == DoubtKind::growing_noise)
+      refits += refit_spread(model_, shape_, design, doubt) ? 1 : 0;
+    else if (doubt.kind == DoubtKind::skewed_noise)
+      refits += refit_skew(model_, shape_, design, units_, doubt) ? 1 : 0;
+    else if ((refitted = refit(model_, shape_, design, units_, doubt)))
+      ++refits;
+    if (merit(doubt, static_cast<double>(design.rows.size())) <= most) continue;
+    most = merit(doubt, static_cast<double>(design.rows.size()));
+    best = std::move(refitted);
+    told = &doubt;
+  }
+  if (best && raised.size() > 1) look_again(*best, *told);
+}
+
+/// The doubts that are raised beside the strongest, asked again at the model that has it.
+void Looking::look_again(const Refitted& refitted, const Doubt& strongest) {
+  const RawUnits units = refitted.more.empty() ? units_ : units_.with(refitted.more);
+  const std::vector<Term> terms = missing_terms(units_.names(), settings_.most_terms);
+  for (const Concern concern : {Concern::rows, Concern::order}) {
+    std::optional<Search>& search = concern == Concern::rows ? rows_ : order_;
+    std::vector<PlacedRow> placed = refitted.rows->placed();
+    const bool in_order = std::ranges::any_of(placed, [](const PlacedRow& row) { return row.steps > 0; });
+    if (!search || (concern == Concern::order && !in_order)) continue;
+    Search again(refitted.model, refitted.shape, units,
+                 design_of(std::move(placed), units, concern == Concern::rows ? terms : std::vector<Term>{},
+                           refitted.shape),
+                 concern, all_rows_);
+    again.see({});
+    again.test(false, false);
+    for (Family& family : search->families()) {
+      if (!family.doubt.raised || &family.doubt == &strongest) continue;
+      const auto same = std::ranges::find_if(again.families(), [&](const Family& other) {
+        return other.doubt.kind == family.doubt.kind && other.doubt.term == family.doubt.term;
+      });
+      family.doubt.adjusted_p = same == again.families().end() ? 1.0 : same->doubt.adjusted_p;
+      family.doubt.raised = family.doubt.adjusted_p < level();
+    }
+  }
+}
+
+/// A further law explains something of whatever is wrong, and where it is what is wrong everything else seems
+/// so. It is raised where it explains more than any cause with a name, and then alone beside what concerns
+/// order.
+void Looking::weigh_a_further_law() {
+  const auto few = std::ranges::find(others_, DoubtKind::too_few_laws, &Doubt::kind);
+  if (few == others_.end() || !few->raised) return;
+  const auto rows = static_cast<double>(rows_->design().rows.size());
+  double most = -1.0;
+  for (std::optional<Search>* search : {&order_, &rows_}) {
+    if (!*search) continue;
+    for (const Family& family : (*search)->families()) {
+      if (family.doubt.raised) most = std::max(most, merit(family.doubt, rows));
+    }
+  }
+  for (const Doubt& other : others_) {
+    if (other.raised && &other != &*few)
+      most = std::max(most, other.kind == DoubtKind::rounding ? 1e300 : merit(other, rows));
+  }
+  if (merit(*few, rows) < most) {
+    few->raised = false;
+    few->adjusted_p = 1.0;
+    return;
+  }
+  withdraw_rows();
+}
+
+/// Where laws were looked for in the wrong place nothing else about single rows is said.
+void Looking::withdraw_rows() {
+  for (Family& family : rows_->families()) {
+    if (family.doubt.raised) family.doubt.adjusted_p = 1.0;
+    family.doubt.raised = false;
+  }
+}
+
+/// A response that is late, or rounded until it is no number any more, makes everything else seem wrong.
+void Looking::heed_the_response() {
+  const auto rounding = std::ranges::find(others_, DoubtKind::rounding, &Doubt::kind);
+  bool wrong_place = rounding != others_.end() && rounding->raised;
+  double most = -1e300;
+  const auto rows = static_cast<double>(rows_->design().rows.size());
+  for (const Family& family : rows_->families()) {
+    if (family.doubt.raised) most = std::max(most, merit(family.doubt, rows));
+  }
+  for (std::size_t f = 0; order_ && f < order_->families().size(); ++f) {
+    const Doubt& doubt = order_->families()[f].doubt;
+    if (doubt.kind != DoubtKind::delay || !doubt.raised || merit(doubt, rows) <= most) continue;
+    wrong_place = true;
+    for (Doubt& other : others_) {  // of features that come late nobody can tell how many laws there are
+      if (other.kind != DoubtKind::too_many_laws) continue;
+      other.raised = false;
+      other.adjusted_p = 1.0;
+    }
+  }
+  if (wrong_place) withdraw_rows();
+}
+
+/// Facts about rows and laws first, then by what they explain; those not raised by p.
+std::vector<Doubt> Looking::ranked() {
+  std::vector<Doubt> doubts;
+  for (std::optional<Search>* search : {&rows_, &order_}) {
+    if (!*search) continue;
+    for (const Family& family : (*search)->families()) doubts.push_back(family.doubt);
+  }
+  doubts.insert(doubts.end(), others_.begin(), others_.end());
+  const auto rows = static_cast<double>(rows_->design().rows.size());
+  const auto is_fact = [](const Doubt& doubt) {
+    return doubt.kind == DoubtKind::rounding || doubt.kind == DoubtKind::too_many_laws;
+  };
+  std::ranges::stable_sort(doubts, [&](const Doubt& one, const Doubt& other) {
+    if (one.raised != other.raised) return one.raised;
+    if (!one.raised) return one.p < other.p;
+    if (is_fact(one) != is_fact(other)) return is_fact(one);
+    return merit(one, rows) > merit(other, rows);
+  });
+  return doubts;
+}
+
+}  // namespace
+
+std::vector<Doubt> look_for_doubts(const ModeModel& model, const ModeShape& shape, const DoubtRows& rows,
+                                   const DoubtSettings& settings) {
+  const bool fits = (rows.sample == nullptr || rows.sample->feature_count == shape.feature_count) &&
+                    (rows.runs == nullptr || rows.runs->state().feature_count == shape.feature_count) &&
+                    model.laws.component_count() == shape.component_count;
+  if (!fits) throw std::invalid_argument("the held rows have another shape than the model");
+  return Looking(model, shape, rows, settings).all();
+}
+
+}  // namespace mixstream

@@ -1,0 +1,129 @@
+#include "mixstream/doubts/response.hpp"
+
+#include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
+#include <utility>
+
+namespace mixstream {
+namespace {
+
+constexpr double least_expected = 0.5;  // repeats by accident that every stream is granted
+constexpr std::size_t least_values = 5;
+constexpr int pair_bins = 10;
+constexpr double most_expected_pairs = 50.0;  // beyond it pairs hang together and are no Poisson count
+
+/// P(Poisson(expected) >= count).
+double poisson_p(double count, double expected) {
+  if (count < 1.0) return 1.0;
+  return boost::math::gamma_p(count, std::max(expected, least_expected));
+}
+
+/// Euclid's, with remainders to the nearest multiple; what is below `same` is zero.
+double common_measure(double larger, double smaller, double same) {
+  while (smaller > same) larger = std::exchange(smaller, std::abs(std::remainder(larger, smaller)));
+  return larger;
+}
+
+/// The step that fits this gap too. Gaps are off by `same` each: a step by that too, once for each time that
+/// it goes into the gap. A gap of many steps tells the step more precisely than it was known.
+double step_with(double step, double gap, double same) {
+  const double multiple = std::round(gap / step);
+  const double tolerance = same * (1.0 + multiple);
+  if (std::abs(std::remainder(gap, step)) > tolerance) return common_measure(gap, step, tolerance);
+  return gap / multiple;
+}
+
+}  // namespace
+
+double rounding_step(std::vector<double> responses) {
+  std::ranges::sort(responses);
+  double largest = 0.0;
+  for (const double value : responses) largest = std::max(largest, std::abs(value));
+  const double same = 1e-14 * largest;  // what the way through pilot coordinates may have cost
+  std::vector<double> gaps;
+  for (std::size_t i = 1; i < responses.size(); ++i) {
+    const double gap = responses[i] - responses[i - 1];
+    if (gap > same) gaps.push_back(gap);
+  }
+  if (gaps.size() + 1 < least_values) return 0.0;
+  std::ranges::sort(gaps);
+  double step = gaps.front();
+  for (const double gap : gaps) step = step_with(step, gap, same);
+  if (!(step > 100.0 * same)) return 0.0;
+  const bool all = std::ranges::all_of(gaps, [&](double gap) {
+    const double multiple = gap / step;
+    return multiple < 1e6 && std::abs(multiple - std::round(multiple)) < 1e-3 + 2.0 * same / step * multiple;
+  });
+  return all && same / step < 1e-2 ? step : 0.0;
+}
+
+double chance_of_value(const ModeModel& model, const Row& row, const Sight& sight, const RowBefore& before,
+                       double value, double step) noexcept {
+  double chance = 0.0;
+  for (std::size_t h = 0; h < sight.chances.size(); ++h) {
+    const auto law = model.laws.law(h);
+    double residual = value;
+    for (std::size_t j = 0; j < law.size(); ++j) residual -= law[j] * row.features[j];
+    const double unit = 1.0 / std::sqrt(2.0 * model.laws.noise_variances[h]);
+    const double within =
+        0.5 * std::abs(std::erf((residual + 0.5 * step) * unit) - std::erf((residual - 0.5 * step) * unit));
+    chance += std::max(sight.chances[h], before.posterior[h]) * within;
+  }
+  return std::min(chance, 1.0);
+}
+
+void Repeats::watch(const Sight& sight, const RowBefore& before, const PlacedRow& placed) {
+  if (chains_.size() <= placed.slot) chains_.resize(placed.slot + 1);
+  if (pull_.empty()) pull_.resize(sight.score.size());
+  Chain& chain = chains_[placed.slot];
+  rows_ += 1.0;
+  if (!before.known) {
+    chain = {};
+    return;
+  }
+  const bool repeats = placed.row.response == before.response;
+  const double chance =
+      step_ > 0.0 ? chance_of_value(model_, placed.row, sight, before, before.response, step_) : 0.0;
+  repeats_ += repeats ? 1.0 : 0.0;
+  expected_ += chance;
+  thrice_ += repeats && chain.repeats ? 1.0 : 0.0;
+  expected_thrice_ += chance * chain.chance;
+  if (repeats) {
+    for (std::size_t q = 0; q < pull_.size(); ++q) pull_[q] += sight.score[q];
+  }
+  chain = {repeats, chance};
+}
+
+double Repeats::p() const {
+  return poisson_p(thrice_, expected_thrice_);
+}
+
+double Repeats::share() const {
+  return rows_ > 0.0 ? std::max(repeats_ - expected_, 0.0) / rows_ : 0.0;
+}
+
+EqualPairs equal_pairs(std::vector<double> responses, double step) {
+  EqualPairs result;
+  std::ranges::sort(responses);
+  const std::size_t n = responses.size();
+  double equal = 0.0, near = 0.0, rows = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool shares =
+        (i > 0 && responses[i] == responses[i - 1]) || (i + 1 < n && responses[i] == responses[i + 1]);
+    rows += shares ? 1.0 : 0.0;
+    for (std::size_t j = i + 1; j < n; ++j) {
+      const double apart = responses[j] - responses[i];
+      if (apart > (pair_bins + 0.5) * step) break;
+      (apart < 0.5 * step || apart == 0.0 ? equal : near) += 1.0;
+      if (near > 4.0 * pair_bins * most_expected_pairs) return result;
+    }
+  }
+  const double expected = 0.5 * near / pair_bins;
+  if (expected > most_expected_pairs) return result;
+  result.p = poisson_p(equal, expected);
+  result.share = rows / std::max(1.0, static_cast<double>(n));
+  return result;
+}
+
+}  // namespace mixstream

@@ -1,0 +1,56 @@
+// Doubts about the response as a measurement: rounded too coarsely, or stuck at a value.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "mixstream/doubts/doubt.hpp"
+#include "mixstream/doubts/held.hpp"
+#include "mixstream/doubts/sight.hpp"
+
+namespace mixstream {
+
+/// The step that all responses are multiples of, up to a shift, in their own units; 0: there is none.
+/// Allocates; a sort.
+double rounding_step(std::vector<double> responses);
+
+/// The chance that a row's response falls into the step around `value`, any law that the row before may have
+/// been made by counted in full: an upper bound under modes that persist. No throw, no allocation; k d
+/// products.
+double chance_of_value(const ModeModel& model, const Row& row, const Sight& sight, const RowBefore& before,
+                       double value, double step) noexcept;
+
+/// Counts values that repeat among consecutive rows, against what rounding lets expect.
+class Repeats {
+ public:
+  Repeats(const ModeModel& model, double step) : model_(model), step_(step) {}
+
+  /// A row in order. No throw, no allocation.
+  void watch(const Sight& sight, const RowBefore& before, const PlacedRow& placed);
+  double p() const;      ///< of as many values three times in a row
+  double share() const;  ///< of rows that repeat the value before, beyond what is expected
+  const std::vector<double>& pull() const noexcept { return pull_; }  ///< sum of the scores of those rows
+
+ private:
+  struct Chain {
+    bool repeats = false;
+    double chance = 0.0;
+  };
+  const ModeModel& model_;
+  double step_;
+  std::vector<Chain> chains_;
+  std::vector<double> pull_;
+  double rows_ = 0.0;
+  double repeats_ = 0.0, expected_ = 0.0;
+  double thrice_ = 0.0, expected_thrice_ = 0.0;
+};
+
+/// The same among single rows: pairs of equal responses against pairs a few steps apart. 1 where the step is
+/// too coarse to tell. Allocates; a sort.
+struct EqualPairs {
+  double p = 1.0;
+  double share = 0.0;  ///< of rows that share their value with another
+};
+EqualPairs equal_pairs(std::vector<double> responses, double step);
+
+}  // namespace mixstream

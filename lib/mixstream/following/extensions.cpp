@@ -1,0 +1,79 @@
+#include "mixstream/following/extensions.hpp"
+
+#include <algorithm>
+
+namespace mixstream {
+namespace {
+
+constexpr std::size_t most_extensions = 3;
+
+/// Adds the part that a doubt asks for; false where it asks for none, or for one that is there.
+bool extend(ModeShape& shape, const Doubt& doubt, ModelChoice choice, const Layout& layout) {
+  const ModeShape before = shape;
+  const bool may_choose = choice.modes && shape.component_count > 1 && shape.modes == Modes::independent;
+  switch (doubt.kind) {
+    case DoubtKind::persistence:
+      if (may_choose) shape.modes = Modes::persistent;
+      break;
+    case DoubtKind::gate:
+      if (!may_choose || !layout.has_constant()) break;
+      shape.modes = Modes::gated;
+      shape.gate = whole_gate(shape.feature_count, layout);
+      break;
+    case DoubtKind::unequal_noise:
+      if (choice.noise && shape.component_count > 1 && shape.noise == NoiseModel::shared)
+        shape.noise = NoiseModel::per_component;
+      break;
+    case DoubtKind::tails:
+      if (choice.noise && doubt.size > 0.0) shape.noise_shape.tails = true;
+      break;
+    case DoubtKind::memory:
+      if (choice.noise) shape.noise_shape.memory = true;
+      break;
+    default:
+      break;
+  }
+  return !(shape == before);
+}
+
+/// The raised doubts, strongest first. Laws that last and noise that remembers both tie a row to the row
+/// before, and each passes for the other on few rows: where one is raised, the other is asked for beside it.
+std::vector<Doubt> asked_for(std::span<const Doubt> doubts) {
+  std::vector<Doubt> asked;
+  for (const Doubt& doubt : doubts) {
+    if (!doubt.raised) continue;
+    asked.push_back(doubt);
+    if (doubt.kind != DoubtKind::persistence && doubt.kind != DoubtKind::memory) continue;
+    asked.push_back(doubt);
+    asked.back().kind = doubt.kind == DoubtKind::memory ? DoubtKind::persistence : DoubtKind::memory;
+  }
+  return asked;
+}
+
+}  // namespace
+
+std::vector<std::size_t> whole_gate(std::size_t feature_count, const Layout& layout) {
+  std::vector<std::size_t> gate;
+  if (layout.has_constant()) gate.push_back(static_cast<std::size_t>(layout.constant_feature));
+  for (std::size_t feature = 0; feature < feature_count; ++feature) {
+    if (static_cast<int>(feature) != layout.constant_feature) gate.push_back(feature);
+  }
+  return gate;
+}
+
+std::vector<ModeShape> extensions_of(const ModeShape& now, std::span<const Doubt> doubts, ModelChoice choice,
+                                     const Layout& layout) {
+  std::vector<ModeShape> shapes;
+  ModeShape together = now;
+  for (const Doubt& doubt : asked_for(doubts)) {
+    if (shapes.size() == most_extensions) break;
+    ModeShape alone = now;
+    if (!extend(alone, doubt, choice, layout) || std::ranges::find(shapes, alone) != shapes.end()) continue;
+    shapes.push_back(alone);
+    extend(together, doubt, choice, layout);
+  }
+  if (shapes.size() > 1 && std::ranges::find(shapes, together) == shapes.end()) shapes.push_back(together);
+  return shapes;
+}
+
+}  // namespace mixstream

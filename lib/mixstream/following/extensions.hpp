@@ -1,0 +1,23 @@
+// Which larger models the doubts about a fit call for.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mixstream/doubts/doubt.hpp"
+#include "mixstream/modes/model.hpp"
+#include "mixstream/rows/layout.hpp"
+#include "mixstream/settings.hpp"
+
+namespace mixstream {
+
+/// The models that the raised doubts ask for, strongest first: each extension of `now` by itself, at most
+/// three, and all of them together. Laws that last and noise that remembers are asked for beside each other.
+/// Only parts that may be chosen; a gate needs a constant among the features. Allocates.
+std::vector<ModeShape> extensions_of(const ModeShape& now, std::span<const Doubt> doubts, ModelChoice choice,
+                                     const Layout& layout);
+
+/// The gate over every feature, the constant first. Allocates.
+std::vector<std::size_t> whole_gate(std::size_t feature_count, const Layout& layout);
+
+}  // namespace mixstream

@@ -1,0 +1,57 @@
+// What could be missing in the model: looked for on the rows that are held, at the laws that are shown.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "mixstream/doubts/look.hpp"
+#include "mixstream/report/doubt_context.hpp"
+#include "mixstream/solving/task.hpp"
+
+namespace mixstream::solving {
+namespace {
+
+constexpr double excluded_errors = 3.0;  // a shift larger by so many of its standard errors is excluded
+
+/// The largest shift that the held rows leave open: its size and three errors, sqrt(T) errors away from none.
+double bound_of(const Doubt& doubt) noexcept {
+  return doubt.shift * (1.0 + excluded_errors / std::sqrt(std::max(doubt.statistic, 0.01)));
+}
+
+/// Whether a doubt bears on how far the laws may be trusted. Rounding is a fact about the sensor, and a count
+/// of laws has rules of its own.
+bool is_about_laws(const Doubt& doubt) noexcept {
+  return doubt.kind != DoubtKind::rounding && doubt.kind != DoubtKind::too_many_laws &&
+         doubt.kind != DoubtKind::too_few_laws;
+}
+
+}  // namespace
+
+void look_for_doubts(Task& task) {
+  if (!task.solution.model || task.report().components.empty()) return;
+  const ModeDriver* modes = task.modes();
+  DoubtRows rows;
+  rows.sample = &task.solution.sample;
+  rows.runs = modes != nullptr && modes->runs().size() > 0 ? &modes->runs() : nullptr;
+  rows.rows = task.state.row_count();
+  rows.layout = &task.layout;
+  rows.pilot = &task.tensor.pilot();
+  rows.features = task.settings.feature_names;
+  Report& report = task.report();
+  report.doubts = mixstream::look_for_doubts(*task.solution.model, task.solution.shape, rows);
+  if (task.solution.doubts.empty()) task.solution.doubts = report.doubts;
+  const DoubtContext context = context_of(report);
+  task.evidence.doubts_sought = true;
+  for (const Doubt& doubt : report.doubts) {
+    if (doubt.raised && doubt.kind == DoubtKind::too_many_laws) task.evidence.laws_coincide = true;
+    if (doubt.raised && doubt.kind == DoubtKind::too_few_laws) task.evidence.law_missing = true;
+    if (!is_about_laws(doubt)) continue;
+    std::string sentence;
+    if (doubt.raised)
+      sentence =
+          fmt::format("{}. To mend it: {}.", doubt_sentence(doubt, context), doubt_remedy(doubt, context));
+    task.evidence.doubts.push_back({doubt.shift, bound_of(doubt), doubt.raised, std::move(sentence)});
+  }
+}
+
+}  // namespace mixstream::solving

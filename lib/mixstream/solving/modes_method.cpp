@@ -1,0 +1,150 @@
+// Rows in order and other noise: the moments and EM on the sample say where to begin, the polish what is so.
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <tuple>
+
+#include "mixstream/solve_modes.hpp"
+#include "mixstream/solving/task.hpp"
+
+namespace mixstream::solving {
+namespace {
+
+std::optional<Mixture> previous_laws(const Task& task, const ModeDriver* modes) {
+  std::optional<Mixture> previous;
+  if (modes != nullptr && modes->polish() != nullptr)
+    previous = modes->polish()->fit().model.laws;
+  else if (task.last != nullptr && task.last->component_count() == task.settings.component_count)
+    previous = task.in_pilot(*task.last);
+  if (previous && !is_finite(*previous)) previous.reset();
+  return previous;
+}
+
+void describe_trace(const ModeDriver& modes, ModesReport& report) {
+  if (modes.trace() == nullptr) return;
+  const ModeTraceState& trace = modes.trace()->state();
+  const std::size_t k = modes.trace()->component_count();
+  const auto strip_end = trace.shares.begin() + static_cast<std::ptrdiff_t>(trace.stretches * k);
+  report.strip = {trace.stretches, k, {trace.shares.begin(), strip_end}};
+  report.stays = {k, ModeTrace::most_lengths, {trace.stays.begin(), trace.stays.end()}};
+  report.last = modes.trace()->last_of(modes.chains().newest());
+}
+
+void describe_chains(Task& task, const ModeDriver& modes, const ModePolish& polish) {
+  if (!task.report().modes || modes.chains().size() == 0) return;
+  ModesReport& report = *task.report().modes;
+  const auto now = polish.modes_of(modes.chains().newest());
+  report.now.assign(now.begin(), now.end());
+  const ChainState& chains = modes.chains().state();
+  report.chains_cut = chains.cut_by_gap + chains.ran_back + chains.evicted;
+  if (polish.shape().component_count == modes.settings().shape.component_count) describe_trace(modes, report);
+}
+
+/// Mean log-likelihood and BIC a row, in raw units.
+void describe_likelihood(Task& task, const ModePolish& polish, double rows) {
+  const double scale = task.tensor.pilot().scale.back();
+  const double mean =
+      polish.log_likelihood() / static_cast<double>(std::max<std::uint64_t>(polish.rows(), 1));
+  const double counted = std::max(rows, 1.0);
+  task.report().log_likelihood = mean - std::log(scale);
+  task.report().bic = -2.0 * *task.report().log_likelihood +
+                      static_cast<double>(polish.shape().parameters()) * std::log(counted) / counted;
+}
+
+void describe_polish(Task& task, const ModeDriver& modes, const ModePolish& polish, bool too_many_laws) {
+  task.evidence = {.tolerance = task.settings.tolerance, .refused_share = task.evidence.refused_share};
+  task.report().moment_test.reset();
+  ModeFit fit = polish.fit();
+  const ModeShape& shape = polish.shape();
+  task.evidence.dispersion = fit.dispersion;
+  task.evidence.largest_dispersion = largest_dispersion(fit);
+  if (fit.dispersion > task.evidence.largest_dispersion) {
+    for (double& value : fit.covariance.values) value *= fit.dispersion;
+  }
+  const ModeAnswer answer = answer_of(fit, shape, task.solution.sample);
+  if (!is_finite(answer.mixture)) throw std::runtime_error("the polish is not finite");
+  const MixtureErrors errors =
+      raw_mixture_errors(answer.mixture, shape.noise, answer.covariance, task.layout, task.tensor.pilot());
+  task.report().stage = FitStage::polished;
+  std::vector<std::size_t> order(shape.component_count);
+  std::iota(order.begin(), order.end(), std::size_t{0});  // the polish keeps its labels
+  take(task, task.in_raw(answer.mixture), &errors, order);
+  describe_modes(fit, shape, order, task.layout, task.tensor.pilot(), task.report());
+  describe_chains(task, modes, polish);
+  describe_likelihood(task, polish, fit.rows);
+  task.evidence.laws_coincide = too_many_laws || std::ranges::any_of(fit.visits, [&](double visits) {
+                                  return visits < static_cast<double>(shape.feature_count + 1);
+                                });
+  task.evidence.noise_remembers = shape.noise_shape.memory;
+  if (task.report().modes && task.report().modes->kind == Modes::persistent)
+    task.evidence.changes = task.report().modes->changes;
+  task.solution.shape = shape;
+  task.solution.model = fit.model;
+  conclude(task);
+}
+
+/// The model of least BIC on the held rows among the one shown and those that its doubts call for.
+std::optional<ModeDriver::Candidate> better_model(Task& task, const ModeDriver& modes) {
+  const auto& [laws, sample] = std::tie(task.solution.laws, task.solution.sample);
+  const std::uint64_t rows = task.state.row_count();
+  const std::vector<ModeShape> larger =
+      extensions_of(task.solution.shape, task.report().doubts, modes.settings().choice, task.layout);
+  if (larger.empty()) return {};
+  const auto now = modes.candidate(task.solution.shape, laws, sample, rows);
+  std::optional<ModeDriver::Candidate> best;
+  for (const ModeShape& shape : larger) {
+    auto candidate = modes.candidate(shape, laws, sample, rows);
+    if (!now || !candidate || candidate->bic > now->bic - limits::beyond_doubt) continue;
+    if (!best || candidate->bic < best->bic) best = std::move(candidate);
+  }
+  return best;
+}
+
+}  // namespace
+
+void choose_model(Task& task) {
+  const ModeDriver* modes = task.modes();
+  if (modes == nullptr || !modes->settings().choice.any() || task.report().components.empty()) return;
+  std::optional<Mixture> labels;
+  if (task.last != nullptr) labels = task.in_pilot(*task.last);
+  constexpr int most_steps = 3;  // modes, variances, tails or memory
+  for (int step = 0; step < most_steps; ++step) {
+    const auto better = better_model(task, *modes);
+    if (!better) return;
+    const ModePolish polish =
+        modes->polish_of(*better, task.solution.sample, task.state.row_count(), labels ? &*labels : nullptr);
+    describe_polish(task, *modes, polish,
+                    modes->too_many_laws(*better, task.solution.sample, task.state.row_count()));
+  }
+}
+
+void follow_modes(Task& task) {
+  const ModeDriver* modes = task.modes();
+  const ModeShape shape = task.shape();
+  task.settings.component_count = task.report().component_count = shape.component_count;
+  const bool begun = modes != nullptr && modes->polish() != nullptr;
+  if (!begun || task.polish->should_check(task.state.row_count())) {
+    std::vector<Mixture> starts = spectral_starts(task);
+    if (std::optional<Mixture> previous = previous_laws(task, modes)) starts.push_back(std::move(*previous));
+    task.solution.laws = likely_laws(task.tensor, task.solution.sample, std::move(starts),
+                                     shape.component_count, shape.noise, task.settings.seed);
+  }
+  if (begun) {
+    const std::optional<ModePolish> settled = modes->settled(task.state.row_count());
+    return describe_polish(task, *modes, settled ? *settled : *modes->polish(), modes->too_many_laws());
+  }
+  std::optional<ModeDriver::Preview> preview;
+  std::optional<Mixture> labels;
+  if (task.last != nullptr) labels = task.in_pilot(*task.last);
+  if (modes != nullptr) {
+    preview = modes->preview(task.solution.laws, task.solution.sample, task.state.row_count(),
+                             labels ? &*labels : nullptr);
+  }
+  if (preview) return describe_polish(task, *modes, preview->polish, preview->too_many_laws);
+  task.refuse(
+      {Reason::too_few_rows,
+       "this model needs rows in their order, and the state holds none: read the rows again, or solve it "
+       "with --modes independent and Gaussian noise."});
+}
+
+}  // namespace mixstream::solving

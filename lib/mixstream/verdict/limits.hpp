@@ -1,0 +1,54 @@
+// Every number that decides whether a fit is trusted, with what sets it: an error rate, a study, a
+// convention.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+namespace mixstream::limits {
+
+/// The one error rate: a right fit fails a test of this level once in so many streams. Three tests share a
+/// solve, a stream has some ten solves, so that fewer than one right stream in 3,000 is ever doubted by them.
+inline constexpr double rejected_right_fits = 1e-5;
+
+/// Nats a row that the sample may lose against the likeliest candidate, whatever a fit says of its own
+/// errors: a noise variance that ran to zero calls any loss expected. Two laws that share one line lose
+/// log 2.
+inline constexpr double largest_loss = 0.25;
+
+/// Root mean square standard error of a law's line, as a share of y's own size: a law less certain than that
+/// says nothing.
+inline constexpr double largest_line_error = 0.5;
+
+/// Deviances scatter like chi-square: expectation and so many deviations. One in 100,000 for a few parameters
+/// (study-robustness verdict: none in 500 right fits).
+inline constexpr double deviance_spreads = 5.0;
+inline double largest_deviance(double expected) noexcept {
+  return expected + deviance_spreads * std::sqrt(2.0 * expected);
+}
+
+/// BIC by which a richer model must win before the model at hand is called wrong: odds of e^5 to one.
+inline constexpr double beyond_doubt = 10.0;
+
+/// A law whose weight is below so many of its standard errors, or below the least weight, is not there.
+inline constexpr double weight_errors = 2.0;
+inline constexpr double least_weight = 1e-6;
+
+/// Share of the noise's sd by which laws may be moved by what is missing, and still be of use.
+inline constexpr double usual_tolerance = 0.1;
+
+/// Share of the noise's sd that held rows may leave open where the moments reject a fit: beyond half of it
+/// laws that lie a noise apart could be mistaken for each other.
+inline constexpr double largest_bound = 0.5;
+
+/// Refused rows beyond this share make a plain `ok` untrue: what was refused may differ from what was read.
+inline constexpr double largest_refused_share = 0.1;
+
+/// Changes of mode below which weights may err by more than a seventh of themselves: 50, and two roots of it,
+/// for the number seen is itself known to about its root.
+inline constexpr double few_changes = 64.0;
+
+/// p of J below which an accepted fit is not said to agree.
+inline constexpr double doubtful_p = 1e-4;
+
+}  // namespace mixstream::limits

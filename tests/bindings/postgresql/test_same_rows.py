@@ -1,0 +1,147 @@
+"""The same rows through the tool and through PostgreSQL: workers, partitions, two servers. The same sample,
+moments to 1e-10 of their scale, laws to 1e-8 by the rows' own numbers; without numbers, laws within a tenth
+of their standard error."""
+
+import json
+import unittest
+
+import numpy
+
+from fixture import CASE, Case, setUpModule, tearDownModule  # noqa: F401
+import blob
+import rows
+
+OPTIONS = {"k": 2, "polish": "off", "features": ["x1", "x2"]}
+COUNT = 60_000
+
+
+def moments_in_sql(server, state):
+    """{degree: {...}} of a state that an expression gives."""
+    found = {}
+    for degree in (1, 2, 3):
+        found[degree] = {}
+        for name in ("sigma", "cross", "mean"):
+            text = server.sql(f"SELECT to_json(mixstream_moments({state}, '{name}', {degree}))")
+            found[degree][name] = json.loads(text)
+    return found
+
+
+class SameRows(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        x, y = rows.make(COUNT)
+        cls.csv = CASE.folder / "rows.csv"
+        rows.write_csv(cls.csv, x, y)
+        cls.saved = CASE.folder / "tool.mix"
+        cls.tool_fit = json.loads(
+            cls.tool("fit", "-k", "2", "-y", "y", "-x", "1,x1,x2", "--polish", "off", "--json", "--save",
+                     cls.saved, cls.csv))
+        cls.state = blob.State(cls.saved.read_bytes())
+        moments = json.loads(cls.tool("inspect", cls.saved, "--moments"))["moments"]
+        cls.moments = {one["degree"]: one for one in moments}
+        cls.server = CASE.cluster.server("one")
+        cls.server.sql(
+            "CREATE TABLE rows (id bigint, x1 float8, x2 float8, y float8);"
+            "CREATE TABLE parts (LIKE rows) PARTITION BY HASH (id);"
+            + "".join(f"CREATE TABLE part{i} PARTITION OF parts FOR VALUES WITH (MODULUS 4, REMAINDER {i});"
+                      for i in range(4))
+            + f"\\copy rows FROM '{cls.csv}' WITH (FORMAT csv, HEADER)\n"
+            + "INSERT INTO parts SELECT * FROM rows; ANALYZE;"
+            + "CREATE TABLE states (how text, state mixstream);")
+
+    def options(self, **more):
+        return json.dumps({**OPTIONS, "source": self.state.source, **more})
+
+    def store(self, how, settings, table, arguments):
+        self.server.sql(f"{settings}; INSERT INTO states SELECT '{how}', mixstream_state({arguments}) FROM {table}")
+
+    def by_number(self):
+        return f"y, ARRAY[x1, x2], NULL, id, '{self.options()}'"
+
+    def check_same(self, how):
+        state = f"(SELECT state FROM states WHERE how = '{how}')"
+        data = bytes.fromhex(self.server.sql(f"SELECT encode({state}::bytea, 'hex')"))
+        kept = blob.State(data)
+        self.assertEqual(kept.rows, COUNT)
+        self.assertEqual(kept.sample(), self.state.sample())
+        self.assertLess(rows.largest_moment_difference(self.moments, moments_in_sql(self.server, state)), 1e-10)
+        fit = self.server.sql(f"SELECT mixstream_fit({state})")
+        numpy.testing.assert_allclose(rows.laws(fit), rows.laws(self.tool_fit), rtol=0, atol=1e-8)
+        return data
+
+    def test_workers(self):
+        for workers in (0, 1, 2, 4):
+            settings = f"SET max_parallel_workers_per_gather = {workers}"
+            plan = self.server.sql(f"{settings}; ALTER TABLE rows SET (parallel_workers = {workers}); EXPLAIN "
+                                   f"(ANALYZE, COSTS OFF, TIMING OFF) SELECT mixstream_state({self.by_number()}) "
+                                   "FROM rows")
+            if workers > 0:
+                self.assertIn(f"Workers Launched: {workers}", plan)
+            self.store(f"workers {workers}", settings, "rows", self.by_number())
+            self.check_same(f"workers {workers}")
+
+    def test_partitions(self):
+        settings = "SET enable_partitionwise_aggregate = on; SET max_parallel_workers_per_gather = 2"
+        plan = self.server.sql(f"{settings}; EXPLAIN (COSTS OFF) SELECT mixstream_state({self.by_number()}) "
+                               "FROM parts")
+        self.assertGreaterEqual(plan.count("Partial Aggregate"), 4)
+        self.store("partitions", settings, "parts", self.by_number())
+        self.check_same("partitions")
+
+    def test_two_servers(self):
+        other = CASE.cluster.server("two")
+        other.sql("CREATE TABLE rows (id bigint, x1 float8, x2 float8, y float8);"
+                  f"\\copy rows FROM '{self.csv}' WITH (FORMAT csv, HEADER)\n"
+                  "DELETE FROM rows WHERE id % 2 = 0;"
+                  f"CREATE VIEW half AS SELECT mixstream_state({self.by_number()}) AS state FROM rows")
+        self.server.sql(
+            "CREATE EXTENSION postgres_fdw;"
+            f"CREATE SERVER two FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '{other.folder}', dbname "
+            "'postgres'); CREATE USER MAPPING FOR postgres SERVER two OPTIONS (user 'postgres');"
+            "CREATE FOREIGN TABLE half_two (state mixstream) SERVER two OPTIONS (table_name 'half');"
+            f"CREATE VIEW half_one AS SELECT mixstream_state({self.by_number()}) AS state FROM rows "
+            "WHERE id % 2 = 0;"
+            "INSERT INTO states SELECT 'servers', mixstream_merge(state) FROM (SELECT state FROM half_one UNION "
+            "ALL SELECT state FROM half_two) AS halves")
+        self.check_same("servers")
+
+    def test_without_numbers(self):
+        fits = {}
+        for workers in (0, 4):
+            settings = f"SET max_parallel_workers_per_gather = {workers}"
+            how = f"unnumbered {workers}"
+            self.store(how, settings, "rows", f"y, ARRAY[x1, x2], NULL, NULL, '{json.dumps(OPTIONS)}'")
+            state = f"(SELECT state FROM states WHERE how = '{how}')"
+            found = moments_in_sql(self.server, state)
+            self.assertLess(rows.largest_moment_difference(self.moments, found), 1e-10)
+            fits[workers] = self.server.sql(f"SELECT mixstream_fit({state})")
+        self.assertEqual(json.loads(fits[0])["components"], self.tool_fit["components"])
+        shift = abs(rows.laws(fits[4]) - rows.laws(self.tool_fit)) / rows.errors(self.tool_fit)
+        self.assertLess(shift.max(), 0.1)
+
+    def test_one_blob_everywhere(self):
+        """A state of the tool is read in SQL, one of SQL by the tool, and the two merge in either."""
+        x, y = rows.make(5000, seed=6)
+        more = CASE.folder / "more.csv"
+        rows.write_csv(more, x, y)
+        saved = CASE.folder / "more.mix"
+        self.tool("fit", "-q", "-k", "2", "-y", "y", "-x", "1,x1,x2", "--polish", "off", "--save", saved, more)
+        self.store("blob", "SET max_parallel_workers_per_gather = 0", "rows", self.by_number())
+        from_sql = CASE.folder / "sql.mix"
+        from_sql.write_bytes(bytes.fromhex(
+            self.server.sql("SELECT encode(state::bytea, 'hex') FROM states WHERE how = 'blob'")))
+        merged = CASE.folder / "merged.mix"
+        self.tool("merge", from_sql, saved, "-o", merged)
+        by_tool = json.loads(self.tool("refit", merged, "--json"))
+        by_sql = json.loads(self.server.sql(
+            f"WITH pair AS (SELECT state FROM states WHERE how = 'blob' UNION ALL "
+            f"SELECT '\\x{saved.read_bytes().hex()}'::bytea::mixstream) "
+            "SELECT mixstream_fit(mixstream_merge(state)) FROM pair"))
+        self.assertEqual(by_tool["rows"], COUNT + 5000)
+        numpy.testing.assert_allclose(rows.laws(by_sql), rows.laws(by_tool), rtol=0, atol=1e-8)
+        self.assertEqual(json.loads(self.tool("inspect", from_sql, "--json"))["rows"], COUNT)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,249 @@
+// The rows choose the model: it begins with independent rows and equal noise, and grows where they ask for
+// it.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "mixstream/estimator.hpp"
+#include "mixstream/following/extensions.hpp"
+#include "mixstream/likelihood/matching.hpp"
+#include "mixstream/rows/simulation.hpp"
+#include "mixstream/sensor_loop.hpp"
+#include "support/allocation_count.hpp"
+
+using namespace mixstream;
+
+namespace {
+
+SimulationSettings three_laws(std::uint64_t seed) {
+  SimulationSettings stream;
+  stream.map = FeatureMap::parse("1,u,v").value();
+  stream.component_count = 3;
+  stream.coefficients = std::vector<double>{4.0, 3.0, 0.0, -2.0, 1.0, 1.0, 0.0, -2.0, 3.0};
+  stream.noise_variances = {0.09};
+  stream.seed = seed;
+  return stream;
+}
+
+EstimatorSettings automatic(std::size_t laws = 3) {
+  EstimatorSettings settings;
+  settings.state.layout = {3, 0};
+  settings.solve.component_count = laws;
+  settings.solve.choice = {true, true};
+  return settings;
+}
+
+Report fitted(const SimulationSettings& stream, int rows, const EstimatorSettings& settings = automatic()) {
+  Simulation simulation(stream);
+  Estimator estimator = Estimator::create(settings).value();
+  for (int t = 0; t < rows; ++t) {
+    estimator.absorb(simulation.next());
+    if (estimator.fit_is_due()) estimator.scheduled_fit();
+  }
+  return estimator.fit();
+}
+
+Doubt raised(DoubtKind kind, double size = 1.0) {
+  Doubt doubt;
+  doubt.kind = kind;
+  doubt.raised = true;
+  doubt.size = size;
+  return doubt;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "doubts call for the parts that they name, one at a time and together, and only for those allowed") {
+  const ModeShape plain{3, 3, Modes::independent, {}, NoiseModel::shared, {}};
+  const Layout layout{3, 0};
+  const std::vector<Doubt> doubts{raised(DoubtKind::persistence), raised(DoubtKind::memory)};
+  const std::vector<ModeShape> all = extensions_of(plain, doubts, {true, true}, layout);
+  REQUIRE(all.size() == 3);
+  CHECK(all[0].modes == Modes::persistent);
+  CHECK_FALSE(all[0].noise_shape.memory);
+  CHECK(all[1].noise_shape.memory);
+  CHECK(all[1].modes == Modes::independent);
+  CHECK(all[2].modes == Modes::persistent);
+  CHECK(all[2].noise_shape.memory);
+  CHECK(extensions_of(plain, doubts, {true, false}, layout).size() == 1);
+  CHECK(extensions_of(plain, doubts, {}, layout).empty());
+  CHECK(extensions_of(all[2], doubts, {true, true}, layout).empty());
+
+  const std::vector<Doubt> gate{raised(DoubtKind::gate)};
+  CHECK(extensions_of(plain, gate, {true, true}, layout).front().gate == std::vector<std::size_t>{0, 1, 2});
+  CHECK(extensions_of(plain, gate, {true, true}, {3, -1}).empty());
+  const std::vector<Doubt> light{raised(DoubtKind::tails, -0.1), raised(DoubtKind::missing_term)};
+  CHECK(extensions_of(plain, light, {true, true}, layout).empty());
+}
+
+TEST_CASE(
+    "laws that last and noise that remembers pass for each other: where one is raised, both are tried") {
+  const ModeShape plain{3, 3, Modes::independent, {}, NoiseModel::shared, {}};
+  for (const DoubtKind kind : {DoubtKind::persistence, DoubtKind::memory}) {
+    const std::vector<Doubt> doubts{raised(kind)};
+    const std::vector<ModeShape> all = extensions_of(plain, doubts, {true, true}, {3, 0});
+    REQUIRE(all.size() == 3);
+    CHECK(all[0].noise_shape.memory == (kind == DoubtKind::memory));
+    CHECK(all[1].noise_shape.memory == (kind == DoubtKind::persistence));
+    CHECK(all[2].noise_shape.memory);
+    CHECK(all[2].modes == Modes::persistent);
+  }
+}
+
+TEST_CASE("independent rows with equal noise stay what they are") {
+  const Report report = fitted(three_laws(1), 12000);
+  CHECK(report.status == FitStatus::ok);
+  REQUIRE(report.model);
+  CHECK(report.model->modes == Modes::independent);
+  CHECK(report.model->noise == NoiseModel::shared);
+  CHECK(report.model->chosen.empty());
+  CHECK(report.moment_test);
+}
+
+TEST_CASE("modes that last are taken up by a trial, without false drift, and fitted ok") {
+  SimulationSettings stream = three_laws(2);
+  stream.stay = 0.99;
+  stream.wander = 0.99;
+  const Report report = fitted(stream, 40000);
+  CHECK(report.status == FitStatus::ok);
+  CHECK(report.drift.empty());
+  REQUIRE(report.model);
+  CHECK(report.model->modes == Modes::persistent);
+  REQUIRE_FALSE(report.model->chosen.empty());
+  CHECK(report.model->chosen.front().row < 15000);
+  CHECK(report.model->chosen.front().gain > 0.0);
+  CHECK(coefficient_error(Simulation(stream).truth(), report.mixture()) < 0.05);
+}
+
+TEST_CASE("unequal and heavy-tailed noise are taken up too") {
+  SimulationSettings unequal = three_laws(3);
+  unequal.noise_variances = {0.01, 0.09, 0.5};
+  const Report by_law = fitted(unequal, 16000);
+  CHECK(by_law.model->noise == NoiseModel::per_component);
+  CHECK_FALSE(by_law.model->chosen.empty());  // by a trial, not by the held rows alone
+  SimulationSettings heavy = three_laws(4);
+  heavy.tails = 3.0;
+  const Report tailed = fitted(heavy, 16000);
+  CHECK(tailed.model->noise_shape.tails);
+  CHECK_FALSE(tailed.model->chosen.empty());
+}
+
+TEST_CASE("before a trial is over the rows at hand choose for the report") {
+  SimulationSettings stream = three_laws(5);
+  stream.stay = 0.98;
+  stream.wander = 0.99;
+  const Report report = fitted(stream, 3000);
+  REQUIRE(report.model);
+  CHECK(report.model->by_held_rows);
+  CHECK(report.model->modes == Modes::persistent);
+}
+
+TEST_CASE("saved in the middle of a trial, it goes on bit for bit") {
+  SimulationSettings stream = three_laws(6);
+  stream.stay = 0.99;
+  Simulation simulation(stream);
+  Estimator estimator = Estimator::create(automatic()).value();
+  const auto feed = [](Estimator& to, const Row& row) {
+    to.absorb(row);
+    if (to.fit_is_due()) to.scheduled_fit();
+  };
+  for (int t = 0; t < 6000; ++t) feed(estimator, simulation.next());
+  Outcome<Estimator> loaded = Estimator::decode(estimator.encode(), automatic());
+  REQUIRE(loaded);
+  CHECK(loaded.value().encode() == estimator.encode());
+  for (int t = 0; t < 6000; ++t) {
+    const Row row = simulation.next();
+    feed(estimator, row);
+    feed(loaded.value(), row);
+  }
+  CHECK(loaded.value().encode() == estimator.encode());
+  CHECK(estimator.fit().model->modes == Modes::persistent);
+  CHECK_FALSE(estimator.fit().model->chosen.empty());
+}
+
+TEST_CASE("a loop whose rows choose the model takes rows without allocation, during trials and after") {
+  SimulationSettings stream = three_laws(7);
+  stream.stay = 0.99;
+  Simulation simulation(stream);
+  LoopSettings settings;
+  settings.estimator = automatic();
+  SensorLoop loop = SensorLoop::create(settings).value();
+  std::size_t allocated = 0;
+  for (int t = 0; t < 20000; ++t) {
+    const Row row = simulation.next();
+    const std::size_t before = allocation_count();
+    loop.absorb(row);
+    allocated += allocation_count() - before;
+    loop.refit();
+  }
+  CHECK(allocated == 0);
+  CHECK(loop.whole().fit().model->modes == Modes::persistent);
+}
+
+TEST_CASE("one law is least squares, whatever the noise") {
+  SimulationSettings stream = three_laws(8);
+  stream.component_count = 1;
+  stream.coefficients = std::vector<double>{4.0, 3.0, -1.0};
+  stream.tails = 2.5;
+  EstimatorSettings settings = automatic(1);
+  settings.solve.choice = {};
+  Simulation simulation(stream);
+  const RowTable rows = Simulation(stream).table(20000);
+  double sums[3][4] = {};
+  for (std::size_t t = 0; t < rows.size(); ++t) {
+    const Row row = rows.row(t);
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) sums[i][j] += row.features[i] * row.features[j];
+      sums[i][3] += row.features[i] * row.response;
+    }
+  }
+  for (int i = 0; i < 3; ++i) {  // Gauss and Jordan
+    for (int r = 0; r < 3; ++r) {
+      if (r == i) continue;
+      const double factor = sums[r][i] / sums[i][i];
+      for (int j = 0; j < 4; ++j) sums[r][j] -= factor * sums[i][j];
+    }
+  }
+  const Report report = fitted(stream, 20000, settings);
+  REQUIRE(report.components.size() == 1);
+  for (std::size_t j = 0; j < 3; ++j) {
+    CHECK(std::abs(report.components[0].coefficients[j] - sums[j][3] / sums[j][j]) < 1e-9);
+    CHECK(report.components[0].coefficient_errors[j] < 0.02);
+  }
+}
+
+TEST_CASE("the number of laws is chosen under the noise that the rows ask for") {
+  SimulationSettings stream = three_laws(9);
+  stream.tails = 3.0;
+  const Report report = fitted(stream, 16000, automatic(0));
+  CHECK(report.component_count == 3);
+  CHECK(report.status == FitStatus::ok);
+}
+
+TEST_CASE("rows in order count from the first on, before the pilot is fixed") {
+  Random random(11);
+  EstimatorSettings settings;
+  settings.state.layout = {1, 0};
+  settings.solve.component_count = 2;
+  settings.solve.choice = {true, true};
+  settings.solve.feature_names = {"1"};
+  Estimator chosen = Estimator::create(settings).value();
+  settings.solve.choice = {};
+  settings.solve.modes = Modes::persistent;
+  Estimator asked = Estimator::create(settings).value();
+  const double x[] = {1.0};
+  for (int t = 0; t < 120; ++t) {
+    const double level = t / 30 % 2 == 0 ? 1100.0 : 850.0;  // three changes
+    const Row row{x, level + 60.0 * random.normal(), 1.0};
+    chosen.absorb(row);
+    asked.absorb(row);
+  }
+  const Report report = asked.fit();
+  REQUIRE(report.modes);
+  CHECK(report.modes->changes == doctest::Approx(3.0).epsilon(0.2));
+  const Report by_rows = chosen.fit();
+  REQUIRE(by_rows.model);
+  CHECK(by_rows.model->modes == Modes::persistent);
+}
