@@ -151,14 +151,14 @@ std::vector<FitSession::GroupRef> FitSession::groups() const {
   return groups;
 }
 
-Verdict FitSession::save_groups(const std::string& path) const {
+Done FitSession::save_groups(const std::string& path) const {
   Estimator empty = make_estimator();
   empty.state().begin_source(0, next_position());
   Outcome<GroupWriter> writer = GroupWriter::create(path, plan_.group, empty);
   if (!writer) return writer.refusal();
   for (const GroupRef& group : groups()) {
-    const Verdict added = group.small != nullptr ? writer.value().add(*group.name, *group.small)
-                                                 : writer.value().add(*group.name, *group.large);
+    const Done added = group.small != nullptr ? writer.value().add(*group.name, *group.small)
+                                              : writer.value().add(*group.name, *group.large);
     if (!added) return added.refusal();
   }
   return writer.value().finish();
@@ -254,18 +254,18 @@ bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_
   Row row;
   if (!make_row(estimator, batch, i, listener, row)) return goes_on_;
   estimator.state().begin_source(estimator.state().source(), position_ + rows_of_input_ - 1);
-  const RowVerdict verdict = estimator.absorb(row);
-  return verdict == RowVerdict::accepted || listener.refused(verdict, batch.places[i]);
+  const RowFault fault = estimator.absorb(row);
+  return fault == RowFault::none || listener.refused(fault, batch.places[i]);
 }
 
 bool FitSession::absorb_small(FewRows& small, const Batch& batch, std::size_t i, SessionListener& listener) {
   Row row;
   if (!make_row(small, batch, i, listener, row)) return goes_on_;
   const Layout& layout = settings_.state.layout;
-  const RowVerdict verdict = check(row, features_.size(), layout.constant_feature);
-  if (verdict != RowVerdict::accepted) {
-    small.count_refused(name_of(verdict));
-    return listener.refused(verdict, batch.places[i]);
+  const RowFault fault = check(row, features_.size(), layout.constant_feature);
+  if (fault != RowFault::none) {
+    small.count_refused(name_of(fault));
+    return listener.refused(fault, batch.places[i]);
   }
   small.add(row, position_ + rows_of_input_ - 1);
   return true;

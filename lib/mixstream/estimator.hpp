@@ -22,7 +22,7 @@
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/state.hpp"
 #include "mixstream/report/report.hpp"
-#include "mixstream/solve.hpp"
+#include "mixstream/solving/solve.hpp"
 
 namespace mixstream {
 
@@ -39,7 +39,7 @@ struct EstimatorSettings {
 StateSettings sized_state(const EstimatorSettings& settings);
 
 /// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
-Verdict check(const SolveSettings& solve, const StateSettings& state);
+Done check(const SolveSettings& solve, const StateSettings& state);
 
 /// What of the model the rows may choose: nothing where such a model could not be followed. No throw.
 ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state);
@@ -85,7 +85,7 @@ class Estimator {
 
   /// Adds a row, or refuses it by name and counts it. No throw, no allocation, no lock; bounded, see
   /// MomentState and PolishDriver.
-  RowVerdict absorb(const Row& row) noexcept;
+  RowFault absorb(const Row& row) noexcept;
 
   /// Counts a row that was refused before it became numbers, under the name of the reason. Allocates for new
   /// names. `sensor`: whose row it was, where that is known: its chain goes on without the row.
@@ -121,7 +121,7 @@ class Estimator {
   /// scheduled_fit(), and what of it another estimator that had the same rows is to take.
   ScheduledFit fit_apart();
   /// Takes what a scheduled fit of a copy left. Refuses feedback of another model; then nothing changes.
-  Verdict take(const FitFeedback& feedback);
+  Done take(const FitFeedback& feedback);
 
   /// Solves and leaves no trace. `settings`: other ones than the estimator's own, such as another k.
   Report fit() const { return fit(settings_.solve); }
@@ -129,13 +129,13 @@ class Estimator {
 
   /// Adds another estimator's rows. Checks first, changes after. Two polishes in the same coordinates add;
   /// else the polish begins anew at the next scheduled fit.
-  Verdict merge(const Estimator& other, MergeAs as = MergeAs::one_stream);
+  Done merge(const Estimator& other, MergeAs as = MergeAs::one_stream);
 
   /// An estimator without rows, with this one's pilot, last fit and polish anchor, for a part of the stream
   /// that another thread reads; and its rows, added back. Only with a memory of everything, and once the
   /// pilot is fixed.
   Outcome<Estimator> branch() const;
-  Verdict merge_branch(const Estimator& branch);
+  Done merge_branch(const Estimator& branch);
 
   const MomentState& state() const noexcept { return state_; }
   MomentState& state() noexcept { return state_; }
@@ -162,11 +162,11 @@ class Estimator {
   std::span<const double> last_features() noexcept;
   bool polish_is_under_way() const noexcept { return polish_ && polish_->wants_rows(); }
   void reserve_events();
-  [[gnu::noinline]] RowVerdict absorb_and_polish(const Row& row) noexcept;
+  [[gnu::noinline]] RowFault absorb_and_polish(const Row& row) noexcept;
   void polish(const Row& row) noexcept;
   Report report_of(Solution solution) const;
   SolveMemory solve_memory() const;
-  Verdict restore(std::span<const std::byte> bytes);
+  Done restore(std::span<const std::byte> bytes);
   bool same_model(const PolishDriverState& driver) const noexcept;
   void add_counts(const Estimator& other);
   std::optional<Mixture> labels_in_pilot() const;

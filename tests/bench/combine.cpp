@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "combine.hpp"
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 
 namespace {
 

@@ -61,7 +61,7 @@ int main(int count, char** words) {
   std::vector<double> features(columns, 1.0);
   for (std::size_t at = 0; at + columns <= values.size(); at += columns) {
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(at), columns - 1, features.begin() + 1);
-    if (estimator.absorb({features, values[at + columns - 1]}) != RowVerdict::accepted) return 1;
+    if (estimator.absorb({features, values[at + columns - 1]}) != RowFault::none) return 1;
   }
   print(estimator);
   const Bytes bytes = estimator.encode();
