@@ -73,7 +73,7 @@ class SensorLoop {
   /// The fit that classify uses, raw coordinates; no components before the first.
   const Mixture& fit() const noexcept;
   std::uint64_t rows() const noexcept;  ///< accepted
-  const RowCounts& counts() const noexcept;
+  const RowCounts& row_counts() const noexcept;
   bool refit_is_due() const noexcept;  ///< by the policy; the solver may still be at work
 
   // ---- Any thread. ----

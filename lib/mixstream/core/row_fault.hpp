@@ -37,9 +37,9 @@ using RowCounts = std::array<std::uint64_t, state_fault_count>;
 /// The stable name of a fault, such as "not_a_number". No throw, no allocation.
 constexpr const char* name_of(RowFault fault) noexcept {
   constexpr std::array<const char*, row_fault_count> names = {
-      "none",       "wrong_width",   "not_a_number",   "infinite",     "too_large", "bad_weight",
-      "wrong_constant", "clock_jump", "ragged",        "missing_value", "line_too_long", "binary",
-      "open_quote", "bad_json",      "missing_key",    "bad_sequence", "bad_sensor"};
+      "none",           "wrong_width", "not_a_number", "infinite",      "too_large",     "bad_weight",
+      "wrong_constant", "clock_jump",  "ragged",       "missing_value", "line_too_long", "binary",
+      "open_quote",     "bad_json",    "missing_key",  "bad_sequence",  "bad_sensor"};
   const auto place = static_cast<std::size_t>(fault);
   return place < names.size() ? names[place] : "unknown";
 }

@@ -250,7 +250,7 @@ const Mixture& SensorLoop::fit() const noexcept {
 std::uint64_t SensorLoop::rows() const noexcept {
   return core_->front.state_.row_count();
 }
-const RowCounts& SensorLoop::verdicts() const noexcept {
+const RowCounts& SensorLoop::row_counts() const noexcept {
   return core_->front.state_.row_counts();
 }
 bool SensorLoop::refit_is_due() const noexcept {

@@ -102,7 +102,7 @@ void MomentState::take(const FirstBlock& block) noexcept {
 }
 
 void MomentState::add_row_counts(const RowCounts& counts) noexcept {
-  for (std::size_t v = 0; v < state_fault_count; ++v) row_counts_[v] += verdicts[v];
+  for (std::size_t v = 0; v < state_fault_count; ++v) row_counts_[v] += counts[v];
 }
 
 void MomentState::bring_to(const Pilot& pilot) {

@@ -111,9 +111,9 @@ class MomentState {
   Pilot pilot() const;    ///< fixed, or what it would be if the first block ended now
 
   const StateSettings& settings() const noexcept { return settings_; }
-  std::uint64_t row_count() const noexcept { return row_counts_[0]; }  ///< accepted, forgotten ones included
-  const RowCounts& counts() const noexcept { return row_counts_; }     ///< by RowFault
-  std::array<std::uint64_t, bin_count> bin_rows() const;               ///< rows held, by bin
+  std::uint64_t row_count() const noexcept { return row_counts_[0]; }   ///< accepted, forgotten ones included
+  const RowCounts& row_counts() const noexcept { return row_counts_; }  ///< by RowFault
+  std::array<std::uint64_t, bin_count> bin_rows() const;                ///< rows held, by bin
   bool pilot_is_fixed() const noexcept { return pilot_fixed_; }
   const Pilot& fixed_pilot() const noexcept { return pilot_; }  ///< meaningful once pilot_is_fixed()
   /// z of the row accepted last, in pilot coordinates, and its magnitude bin; until the pilot is fixed, of no

@@ -26,13 +26,13 @@ Done SolveWords::check_words() const {
     for (const std::string_view one : known) list += (list.empty() ? "" : ", ") + std::string(one);
     return refuse(named(name) + " takes one of " + list + "; not '" + *word + "'");
   };
-  const Done verdicts[] = {one_of(method, "method", {"default", "paper", "em"}),
-                           one_of(modes, "modes", {"auto", "independent", "persistent", "gated"}),
-                           one_of(objective, "objective", {"printed", "published"}),
-                           one_of(lambda, "lambda", {"given", "theory"}),
-                           one_of(polish, "polish", {"scoring", "stepwise-em", "off"}),
-                           one_of(guard, "guard", {"auto", "off"})};
-  for (const Done& done : verdicts) {
+  const Done words[] = {one_of(method, "method", {"default", "paper", "em"}),
+                        one_of(modes, "modes", {"auto", "independent", "persistent", "gated"}),
+                        one_of(objective, "objective", {"printed", "published"}),
+                        one_of(lambda, "lambda", {"given", "theory"}),
+                        one_of(polish, "polish", {"scoring", "stepwise-em", "off"}),
+                        one_of(guard, "guard", {"auto", "off"})};
+  for (const Done& done : words) {
     if (!done) return done;
   }
   return std::monostate{};
