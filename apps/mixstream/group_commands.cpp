@@ -83,7 +83,7 @@ Outcome<Estimator> merged_empty(const std::vector<OpenGroups>& all, MergeAs as) 
       return Refusal{done.refusal().reason, "'" + all[i].path + "': " + done.refusal().text};
     next = std::max(next, all[i].empty.state().next_position());
   }
-  merged.state().begin_source(0, next);
+  merged.go_on_at({next});
   return merged;
 }
 

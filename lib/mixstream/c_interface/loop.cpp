@@ -205,7 +205,7 @@ mixstream_loop* mixstream_create(const mixstream_settings* settings, mixstream_s
   return make_loop(settings, status, text, text_size, [&](const LoopSettings& chosen) -> Outcome<SensorLoop> {
     Outcome<Estimator> estimator = Estimator::create(chosen.estimator);
     if (!estimator) return estimator.refusal();
-    estimator.value().state().begin_source(settings->source);
+    estimator.value().go_on_at({0, settings->source});
     return SensorLoop::resume(std::move(estimator).value(), chosen);
   });
 }

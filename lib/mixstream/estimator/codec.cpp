@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "mixstream/estimator.hpp"
+#include "mixstream/estimator/parts.hpp"
 #include "mixstream/following/mode_codec.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 
@@ -442,7 +442,7 @@ Outcome<SolveSettings> Estimator::saved_solve_settings(std::span<const std::byte
   return SolveSettings{};
 }
 
-Bytes Estimator::encode() const {
+Bytes Estimator::Parts::encode() const {
   ByteWriter out;
   put(out, settings_.solve);
   out.put(next_every_);
@@ -466,12 +466,13 @@ Bytes Estimator::encode() const {
   return mixstream::encode(state_, sections);
 }
 
-Outcome<Estimator> Estimator::decode(std::span<const std::byte> bytes, const EstimatorSettings& settings) {
+Outcome<Estimator::Parts> Estimator::Parts::decode(std::span<const std::byte> bytes,
+                                                   const EstimatorSettings& settings) {
   DecodeSettings decoding;
   decoding.memory_budget = settings.state.memory_budget;
   Outcome<Snapshot> snapshot = mixstream::decode(bytes, decoding);
   if (!snapshot) return snapshot.refusal();
-  Estimator estimator(settings, std::move(snapshot.value().state));
+  Parts estimator(settings, std::move(snapshot.value().state));
   if (const Done done = check(settings.solve, estimator.settings_.state); !done) return done.refusal();
   for (const Section& guest : snapshot.value().guests) {
     if (guest.type == paper_section) {
@@ -488,7 +489,7 @@ Outcome<Estimator> Estimator::decode(std::span<const std::byte> bytes, const Est
 
 /// Reads the estimator's section. A polish of another model than the settings ask for is left out: it begins
 /// anew.
-Done Estimator::restore(std::span<const std::byte> bytes) {
+Done Estimator::Parts::restore(std::span<const std::byte> bytes) {
   const Refusal damaged{Reason::bad_snapshot, "the state is damaged: the estimator's section is not sound"};
   ByteReader in(bytes);
   take_solve(in);
@@ -518,14 +519,14 @@ Done Estimator::restore(std::span<const std::byte> bytes) {
   return std::monostate{};
 }
 
-bool Estimator::fits_tensor(const RememberedFit& fit) const {
+bool Estimator::Parts::fits_tensor(const RememberedFit& fit) const {
   const Layout& layout = state_.settings().layout;
   const Packing packing(layout.variables());
   return fit.mixture.feature_count == static_cast<std::size_t>(layout.feature_count) &&
          fit.sums.size() == packing.size() && fit.rows <= state_.row_count();
 }
 
-bool Estimator::same_model(const PolishDriverState& driver) const noexcept {
+bool Estimator::Parts::same_model(const PolishDriverState& driver) const noexcept {
   if (driver.modes.has_value() != settings_.polish.modes.has_value()) return false;
   if (driver.modes)
     return !driver.modes->polish || settings_.polish.modes->choice.any() ||

@@ -1,5 +1,4 @@
 #include "mixstream/sensor_loop.hpp"
-#include "mixstream/loop/fiber.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +7,9 @@
 #include <utility>
 
 #include "mixstream/core/yield_point.hpp"
+#include "mixstream/estimator/parts.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/loop/fiber.hpp"
 #include "mixstream/moments/absorb.hpp"
 
 namespace mixstream {
@@ -48,7 +49,7 @@ struct SensorLoop::Core {
   std::size_t stack_bytes;
 
   // The loop thread's.
-  Estimator front;  // the interval, and the living polish
+  Estimator::Parts front;  // the interval, and the living polish
   Mixture fit;
   bool exchange_at_hand = false;
   std::uint64_t last_hand_over_rows = 0;
@@ -58,8 +59,9 @@ struct SensorLoop::Core {
   std::uint64_t look_at_rows = 0;  // the same; 0 while every row must look whether there is more to do
 
   // The solver thread's.
-  alignas(64) Estimator total;
-  bool taken = false;  // the exchange's interval stands in the total
+  alignas(64) Estimator whole_total;
+  Estimator::Parts& total;  // its parts
+  bool taken = false;       // the exchange's interval stands in the total
   std::unique_ptr<Fiber> fiber;
   std::optional<Report> fiber_report;
   std::exception_ptr fiber_failure;
@@ -70,12 +72,14 @@ struct SensorLoop::Core {
   alignas(64) std::atomic<Owner> owner{Owner::loop};
   std::atomic<bool> asked{false};
 
-  Core(Estimator front_half, Estimator total_half, MomentState spare, const LoopSettings& settings)
+  Core(Estimator::Parts front_half, Estimator::Parts total_half, MomentState spare,
+       const LoopSettings& settings)
       : policy(settings.policy),
         watches(policy.every_seconds > 0.0 || policy.on_drift),
         stack_bytes(settings.stack_bytes),
         front(std::move(front_half)),
-        total(std::move(total_half)),
+        whole_total(std::move(total_half)),
+        total(whole_total.parts()),
         exchange{std::move(spare), front.polish_, {}, {}, {}} {
     front.reserve_events();
     total.reserve_events();
@@ -192,18 +196,19 @@ Outcome<SensorLoop> SensorLoop::create(const LoopSettings& settings) {
 Outcome<SensorLoop> SensorLoop::resume(Estimator estimator, const LoopSettings& settings) {
   if (!(settings.policy.every_seconds >= 0.0))
     return Refusal{Reason::bad_settings, "a refit policy cannot count backwards: seconds must be 0 or more"};
-  const std::uint64_t rows = estimator.state_.row_count();
-  estimator.settings_.every = settings.policy.every_rows;
-  estimator.next_every_ = settings.policy.every_rows;
-  while (settings.policy.every_rows > 0 && estimator.next_every_ <= rows)
-    estimator.next_every_ += settings.policy.every_rows;
-  Outcome<MomentState> nothing = MomentState::create(estimator.state_.settings());
+  Estimator::Parts& front = estimator.parts();
+  const std::uint64_t rows = front.state_.row_count();
+  front.settings_.every = settings.policy.every_rows;
+  front.next_every_ = settings.policy.every_rows;
+  while (settings.policy.every_rows > 0 && front.next_every_ <= rows)
+    front.next_every_ += settings.policy.every_rows;
+  Outcome<MomentState> nothing = MomentState::create(front.state_.settings());
   if (!nothing) return nothing.refusal();
-  Estimator total = estimator;
+  Estimator::Parts total = front;
   total.state_ = nothing.value();
-  Mixture fit = estimator.last_fit_.value_or(Mixture{});
+  Mixture fit = front.last_fit_.value_or(Mixture{});
   SensorLoop loop(
-      std::make_unique<Core>(std::move(estimator), std::move(total), std::move(nothing).value(), settings));
+      std::make_unique<Core>(std::move(front), std::move(total), std::move(nothing).value(), settings));
   loop.core_->fit = std::move(fit);
   return loop;
 }
@@ -260,7 +265,7 @@ void SensorLoop::request_refit() noexcept {
   core_->asked.store(true, std::memory_order_relaxed);
 }
 const Estimator& SensorLoop::total() const noexcept {
-  return core_->total;
+  return core_->whole_total;
 }
 
 bool SensorLoop::try_snapshot() noexcept {
@@ -341,7 +346,8 @@ bool SensorLoop::refit_is_under_way() const noexcept {
 Estimator SensorLoop::whole() const {
   core_->end_slices();  // in the midst of which the total is not whole
   const Core& core = *core_;
-  Estimator all = core.total;
+  Estimator copy = core.whole_total;
+  Estimator::Parts& all = copy.parts();
   const bool with_solver = core.owner.load(std::memory_order_acquire) == Owner::solver;
   if (with_solver && !core.taken) {
     MomentState interval = core.exchange.interval;
@@ -353,7 +359,7 @@ Estimator SensorLoop::whole() const {
   all.polish_ = not_received ? core.exchange.polish : core.front.polish_;
   all.drift_ = core.front.drift_;
   if (!all.last_fit_ && core.fit.component_count() > 0) all.last_fit_ = core.fit;
-  return all;
+  return copy;
 }
 
 }  // namespace mixstream

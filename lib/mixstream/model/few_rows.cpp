@@ -109,11 +109,10 @@ void FewRows::pour_into(Estimator& estimator) const {
   std::size_t run = 0;
   each_row([&](std::size_t i, const Row& row) {
     if (run < runs_.size() && runs_[run].first_row == i && run++ > 0) estimator.begin_chains();
-    estimator.state().begin_source(runs_[run - 1].source, positions_[i]);
-    estimator.absorb(row);
+    estimator.absorb(row, {positions_[i], runs_[run - 1].source});
   });
   if (rows() > 0 && run < runs_.size()) estimator.begin_chains();
-  if (rows() > 0) estimator.state().begin_source(source(), positions_.back() + 1);
+  if (rows() > 0) estimator.go_on_at({positions_.back() + 1, source()});
   for (const auto& [reason, count] : refused_) {
     for (std::uint64_t i = 0; i < count; ++i) estimator.count_refused(reason);
   }

@@ -187,8 +187,7 @@ RowFault Model::absorb(const Row& given, std::optional<std::uint64_t> position) 
       few_.count_refused(name_of(fault));
     return fault;
   }
-  all_->state().begin_source(source_, place);
-  const RowFault fault = all_->absorb(row);
+  const RowFault fault = all_->absorb(row, {place, source_});
   if (fault == RowFault::none && all_->fit_is_due()) all_->scheduled_fit(SolveDetail::fit);
   return fault;
 }
