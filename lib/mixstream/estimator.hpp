@@ -26,15 +26,6 @@
 
 namespace mixstream {
 
-struct EstimatorSettings {
-  StateSettings state;
-  SolveSettings solve;
-  PolishDriverSettings polish;
-  MomentDriftSettings drift;
-  ChainSettings chains;     ///< of rows in order: how many sensors, and how long a silence ends a chain
-  std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
-};
-
 /// The state's settings, with the sample that the model needs where no other is asked for (parameters.hpp).
 StateSettings sized_state(const EstimatorSettings& settings);
 

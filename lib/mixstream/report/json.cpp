@@ -1,4 +1,5 @@
 #include "mixstream/report/json.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 #include "mixstream/report/doubt_context.hpp"
 #include "mixstream/report/gate_words.hpp"
 
