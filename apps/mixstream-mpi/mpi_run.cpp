@@ -12,6 +12,7 @@
 
 #include "checkpoint.hpp"
 #include "fit_run.hpp"
+#include "mixstream/moments/codec.hpp"
 #include "output.hpp"
 #include "signals.hpp"
 

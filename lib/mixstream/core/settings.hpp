@@ -1,4 +1,5 @@
-// Every knob that a user turns, with default, unit and bounds. Knobs that only a stage turns stand in that stage.
+// Every knob that a user turns, with default, unit and bounds. Knobs that only a stage turns stand in that
+// stage.
 #pragma once
 
 #include <cstddef>
@@ -117,11 +118,14 @@ struct SolveSettings {
   PolishKind polish = PolishKind::scoring;  ///< of every row; not for FitMethod::paper
   int em_starts = 10;                       ///< em only: random starts
   std::uint64_t seed = 1;                   ///< of random starts
-  double tolerance = usual_tolerance;  ///< noise sd that laws may be off by, and still be of use
+  double tolerance = usual_tolerance;       ///< noise sd that laws may be off by, and still be of use
   std::vector<std::string> feature_names;
 
   friend bool operator==(const SolveSettings&, const SolveSettings&) = default;
 };
+
+/// How much a solve says: everything; or the fit and its verdict, for fits that only the polish asks for.
+enum class SolveDetail : std::uint8_t { everything, fit };
 
 /// When the polish is begun and checked, in rows.
 struct PolishPlan {

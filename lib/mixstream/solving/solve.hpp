@@ -12,6 +12,7 @@
 #include "mixstream/moments/state.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/report/report.hpp"
+#include "mixstream/tensor/spectral.hpp"
 #include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
@@ -34,9 +35,6 @@ struct Solution {
   std::vector<Mixture> laws;          ///< rows in order: the sample's likeliest, pilot coordinates
   std::uint32_t bins = 0;             ///< bit b: magnitude bin b entered
 };
-
-/// How much a solve says: everything; or the fit and its verdict, for fits that only the polish asks for.
-enum class SolveDetail : std::uint8_t { everything, fit };
 
 /// What a solve knows beside the state.
 struct SolveMemory {
