@@ -9,7 +9,7 @@
 
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/parameters.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/systems.hpp"
 #include "mixstream/solving/task.hpp"
 #include "mixstream/yield_point.hpp"

@@ -8,7 +8,7 @@
 
 #include "mixstream/doubts/look.hpp"
 #include "mixstream/doubts/terms.hpp"
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/rows/row.hpp"
 
 namespace mixstream {

@@ -9,7 +9,7 @@
 #include "mixstream/doubts/extension.hpp"
 #include "mixstream/doubts/held.hpp"
 #include "mixstream/doubts/sight.hpp"
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/linalg/matrix.hpp"
 
 namespace mixstream {
 

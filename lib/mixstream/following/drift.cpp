@@ -1,4 +1,5 @@
 #include "mixstream/following/drift.hpp"
+#include "mixstream/linalg/packed.hpp"
 
 #include <algorithm>
 #include <cmath>

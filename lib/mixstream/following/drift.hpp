@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/polish/polish.hpp"
 
 namespace mixstream {
@@ -115,7 +115,7 @@ class DriftDetector {
   std::optional<DriftEvent> judge_scores(double anchor_weight) noexcept;
 
   DriftState state_;
-  SymmetricSolver solver_;
+  PivotedCholesky solver_;
   std::vector<double> information_;
 };
 

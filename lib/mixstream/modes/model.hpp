@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
 #include "mixstream/settings.hpp"
 
 namespace mixstream {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/settings.hpp"
 
 namespace mixstream {

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "mixstream/likelihood/score_kernel.hpp"
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/matrix.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
 #include "mixstream/outcome.hpp"
 #include "mixstream/rows/row_table.hpp"
 #include "mixstream/settings.hpp"
@@ -156,7 +156,7 @@ class AnchoredPolish {
 
   PolishState state_;
   ScoreKernel kernel_;
-  SymmetricSolver solver_;
+  PivotedCholesky solver_;
   BlockScores block_;
   std::vector<double> block_sums_;
   std::vector<double> block_score_;

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/refinement/condition_set.hpp"
 #include "mixstream/rows/row_table.hpp"

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/outcome.hpp"
 #include "mixstream/rows/row_table.hpp"

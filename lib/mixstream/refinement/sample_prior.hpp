@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
 #include "mixstream/rows/row_table.hpp"
 #include "mixstream/settings.hpp"
 

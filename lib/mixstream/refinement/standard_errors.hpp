@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
 #include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/settings.hpp"

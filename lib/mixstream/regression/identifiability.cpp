@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/symmetric.hpp"
 #include "mixstream/regression/systems.hpp"
 #include "mixstream/yield_point.hpp"

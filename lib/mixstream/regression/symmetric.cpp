@@ -4,8 +4,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {

@@ -10,9 +10,9 @@
 
 #include "mixstream/doubts/doubt.hpp"
 #include "mixstream/following/drift.hpp"
+#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/mixture.hpp"
 #include "mixstream/modes/chosen_model.hpp"
-#include "mixstream/moments/dense.hpp"
 #include "mixstream/regression/identifiability.hpp"
 #include "mixstream/settings.hpp"
 #include "mixstream/tensor/spectral.hpp"

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/random.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/yield_point.hpp"
 
 namespace mixstream {

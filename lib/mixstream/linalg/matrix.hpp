@@ -1,4 +1,4 @@
-// A plain dense matrix at the border between moments (no linear algebra library) and solvers (Blaze).
+// The one dense matrix: plain storage, shared by moments (no linear algebra library) and solvers (Blaze).
 #pragma once
 
 #include <cstddef>
@@ -14,5 +14,10 @@ struct DenseMatrix {
   double& operator()(std::size_t i, std::size_t j) noexcept { return values[i * columns + j]; }
   double operator()(std::size_t i, std::size_t j) const noexcept { return values[i * columns + j]; }
 };
+
+/// A matrix of zeros. Allocates.
+inline DenseMatrix zero_matrix(std::size_t rows, std::size_t columns) {
+  return {rows, columns, std::vector<double>(rows * columns)};
+}
 
 }  // namespace mixstream
