@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/linalg/spectrum.hpp"
-#include "mixstream/random.hpp"
 #include "mixstream/regression/symmetric.hpp"
 #include "mixstream/regression/systems.hpp"
 #include "mixstream/tensor/whitening.hpp"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/linalg/least_squares.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/linalg/spectrum.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/linalg/least_squares.hpp"
 #include "mixstream/linalg/products.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

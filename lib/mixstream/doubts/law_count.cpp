@@ -4,13 +4,13 @@
 #include <cmath>
 #include <numbers>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/linalg/least_squares.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/linalg/spectrum.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

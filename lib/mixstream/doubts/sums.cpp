@@ -5,11 +5,11 @@
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/linalg/packed.hpp"
 #include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/linalg/spectrum.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/likelihood/expectation.hpp"
 #include "mixstream/linalg/pivoted_cholesky.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

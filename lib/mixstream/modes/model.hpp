@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/linalg/matrix.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

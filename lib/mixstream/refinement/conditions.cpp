@@ -4,11 +4,11 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/linalg/blocked.hpp"
 #include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/refinement/conditions_content.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

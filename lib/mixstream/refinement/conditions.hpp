@@ -9,12 +9,11 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/linalg/matrix.hpp"
-#include "mixstream/mixture.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/refinement/condition_set.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

@@ -6,12 +6,12 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/linalg/blaze.hpp"
 #include "mixstream/linalg/levenberg_marquardt.hpp"
 #include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/linalg/whitener.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -12,12 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/linalg/matrix.hpp"
-#include "mixstream/mixture.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 #include "mixstream/verdict/judge.hpp"
 
 namespace mixstream {

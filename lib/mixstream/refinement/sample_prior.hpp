@@ -7,10 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/linalg/matrix.hpp"
-#include "mixstream/mixture.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

@@ -5,11 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/linalg/matrix.hpp"
-#include "mixstream/mixture.hpp"
 #include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

@@ -7,7 +7,6 @@
 #include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/symmetric.hpp"
 #include "mixstream/regression/systems.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

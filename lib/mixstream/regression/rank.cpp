@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/linalg/least_squares.hpp"
 #include "mixstream/linalg/levenberg_marquardt.hpp"
 #include "mixstream/linalg/products.hpp"
-#include "mixstream/random.hpp"
 
 namespace mixstream {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/core/random.hpp"
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/linalg/spectrum.hpp"
-#include "mixstream/random.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

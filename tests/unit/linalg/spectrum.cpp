@@ -10,7 +10,7 @@
 
 #include "mixstream/linalg/least_squares.hpp"
 #include "mixstream/linalg/products.hpp"
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 
 using namespace mixstream;
 

@@ -9,7 +9,7 @@
 #include "mixstream/linalg/packed.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/linalg/spectrum.hpp"
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 
 using namespace mixstream;
 
