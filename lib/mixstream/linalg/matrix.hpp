@@ -1,19 +1,12 @@
-// The one dense matrix: plain storage, shared by moments (no linear algebra library) and solvers (Blaze).
+// The one dense matrix of all solvers: plain storage, shared with the moments; here with what makes it.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
+
 namespace mixstream {
-
-struct DenseMatrix {
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::vector<double> values;  ///< row-major
-
-  double& operator()(std::size_t i, std::size_t j) noexcept { return values[i * columns + j]; }
-  double operator()(std::size_t i, std::size_t j) const noexcept { return values[i * columns + j]; }
-};
 
 /// A matrix of zeros. Allocates.
 inline DenseMatrix zero_matrix(std::size_t rows, std::size_t columns) {

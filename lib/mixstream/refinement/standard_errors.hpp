@@ -5,8 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/core/mixture.hpp"
-#include "mixstream/linalg/matrix.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 

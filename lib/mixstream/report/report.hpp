@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
 #include "mixstream/doubts/doubt.hpp"
 #include "mixstream/following/drift.hpp"
-#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/modes/chosen_model.hpp"
 #include "mixstream/regression/identifiability.hpp"
 #include "mixstream/tensor/spectral.hpp"
