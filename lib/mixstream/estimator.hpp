@@ -41,6 +41,14 @@ StateSettings sized_state(const EstimatorSettings& settings);
 /// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
 Done check(const SolveSettings& solve, const StateSettings& state);
 
+/// The one check at the border: whether an estimator can be made of these settings. What follows from other
+/// settings (kind, memory_rows and modes of the polish, its panes) may only be left alone or be what follows.
+/// Allocates little.
+Done check(const EstimatorSettings& settings);
+
+/// The settings of the polish, with all that follows from solve and state. Allocates little.
+PolishDriverSettings polish_settings(const EstimatorSettings& settings);
+
 /// What of the model the rows may choose: nothing where such a model could not be followed. No throw.
 ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state);
 

@@ -32,6 +32,9 @@ struct DriftSettings {
   friend bool operator==(const DriftSettings&, const DriftSettings&) = default;
 };
 
+/// Whether rows can be judged by them. No throw.
+bool is_sensible(const DriftSettings& settings) noexcept;
+
 enum class DriftSign : std::uint8_t {
   likelihood,  ///< recent rows are less likely than older ones
   scores,      ///< recent rows pull the parameters away

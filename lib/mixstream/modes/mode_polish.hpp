@@ -24,6 +24,7 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/modes/chains.hpp"
 #include "mixstream/modes/filter.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/symmetric.hpp"

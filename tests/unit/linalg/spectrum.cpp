@@ -8,9 +8,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/linalg/least_squares.hpp"
 #include "mixstream/linalg/products.hpp"
-#include "mixstream/core/random.hpp"
 
 using namespace mixstream;
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/linalg/packed.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/linalg/spectrum.hpp"
-#include "mixstream/core/random.hpp"
 
 using namespace mixstream;
 
