@@ -39,8 +39,8 @@ Estimator::Parts::Parts(const EstimatorSettings& settings, MomentState state)
     if (map && map.value().feature_count() == pilot_features_.size())
       settings_.solve.feature_names = map.value().names();
   }
-  settings_.polish = polish_settings(settings_);
-  if (polishes()) polish_.emplace(settings_.polish);
+  polish_settings_ = polish_settings(settings_);
+  if (polishes()) polish_.emplace(polish_settings_);
   reserve_events();
 }
 
@@ -287,7 +287,7 @@ Done Estimator::Parts::take(const FitFeedback& feedback) {
                     (!feedback.watch.fit || fits_tensor(*feedback.watch.fit));
   if (!fits) return Refusal{Reason::bad_settings, "the fit is of another model than the estimator's"};
   if (feedback.polish) {
-    Outcome<PolishDriver> restored = PolishDriver::restore(*feedback.polish, settings_.polish);
+    Outcome<PolishDriver> restored = PolishDriver::restore(*feedback.polish, polish_settings_);
     if (!restored) return restored.refusal();
     polish_ = std::move(restored).value();
   }
@@ -319,7 +319,7 @@ Done Estimator::Parts::merge(const Parts& other, MergeAs as) {
     if (!merged->merge(*other.polish_)) merged.reset();
   }
   if (Done done = state_.merge(other.state_, as); !done) return done;
-  if (polish_) polish_ = merged ? std::move(*merged) : PolishDriver(settings_.polish);
+  if (polish_) polish_ = merged ? std::move(*merged) : PolishDriver(polish_settings_);
   if (!last_fit_) last_fit_ = other.last_fit_;
   watch_.fit.reset();  // the other's rows are not recent ones
   add_counts(other);

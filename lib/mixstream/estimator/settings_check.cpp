@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mixstream/estimator.hpp"
+#include "mixstream/estimator/parts.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 
 namespace mixstream {
@@ -22,20 +22,6 @@ Refusal refuse(const char* text) {
 
 bool is_positive(double value) noexcept {
   return std::isfinite(value) && value > 0.0;
-}
-
-/// What is set must be what follows, or be left alone.
-Done check_derived(const PolishDriverSettings& set, const PolishDriverSettings& follows) {
-  const PolishDriverSettings alone;
-  if (set.kind != alone.kind && set.kind != follows.kind)
-    return refuse("the kind of the polish is chosen by solve.polish");
-  if (set.memory_rows != alone.memory_rows && set.memory_rows != follows.memory_rows)
-    return refuse("the rows that a polish remembers follow from the memory of the state");
-  if (set.polish.pane_count != alone.polish.pane_count && set.polish.pane_count != follows.polish.pane_count)
-    return refuse("the panes of a polish follow from the memory of the state");
-  if (set.modes && set.modes != follows.modes)
-    return refuse("the modes of a polish follow from solve.modes and solve.noise");
-  return std::monostate{};
 }
 
 }  // namespace
@@ -78,13 +64,14 @@ ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state) {
 }
 
 PolishDriverSettings polish_settings(const EstimatorSettings& settings) {
-  PolishDriverSettings polish = settings.polish;
+  PolishDriverSettings polish;
   const StateSettings& state = settings.state;
   const bool window = state.memory.kind == Memory::Kind::window_rows;
-  polish.polish.pane_count = window ? static_cast<std::size_t>(state.memory.panes) : 1;
+  polish.first_check = settings.polish.first_check;
+  polish.scoring.move_every = settings.polish.move_every;
+  polish.scoring.pane_count = window ? static_cast<std::size_t>(state.memory.panes) : 1;
   polish.memory_rows = remembered_rows(state.memory);
   polish.kind = settings.solve.polish;
-  polish.modes.reset();
   if (polish.kind == PolishKind::off || settings.solve.method != FitMethod::standard) return polish;
   ModeShape shape = shape_of(settings.solve, state.layout);
   const ModelChoice choice = choice_of(settings.solve, state);
@@ -93,28 +80,21 @@ PolishDriverSettings polish_settings(const EstimatorSettings& settings) {
   polish.modes->shape = std::move(shape);
   polish.modes->choice = choice;
   polish.modes->chains = settings.chains;
-  const std::size_t held = sized_state(settings).reservoir_rows;
-  if (held < usual_sample_rows) polish.modes->run_rows = held;  // a model of little memory
+  if (state.reservoir_rows < usual_sample_rows)  // a model of little memory
+    polish.modes->run_rows = state.reservoir_rows;
   return polish;
 }
 
 Done check(const EstimatorSettings& settings) {
   if (const Done done = check(settings.solve, settings.state); !done) return done;
-  const PolishDriverSettings& polish = settings.polish;
-  if (polish.first_check == 0 || polish.polish.move_every == 0)
+  if (settings.polish.first_check == 0 || settings.polish.move_every == 0)
     return refuse("a polish needs a number of rows between checks, and one between moves");
-  if (polish.polish.warm_steps < 0) return refuse("a polish cannot begin with fewer than no steps");
-  if (!is_positive(polish.distance_limit) || !is_positive(polish.likelihood_limit))
-    return refuse("the limits of a polish must be positive");
-  if (!is_sensible(polish.drift))
-    return refuse(
-        "drift is judged by blocks of a multiple of 64 rows, shares between 0 and 1, and a positive limit");
   if (!is_positive(settings.drift.limit) || !(settings.drift.largest_expected_ratio >= 1.0))
     return refuse("drift by the moments needs a positive limit, and a ratio of one or more");
   if (settings.chains.most_chains == 0 || !std::isfinite(settings.chains.gap_seconds) ||
       settings.chains.gap_seconds < 0.0)
     return refuse("rows in order need one chain or more, and a gap of no or some seconds");
-  return check_derived(polish, polish_settings(settings));
+  return std::monostate{};
 }
 
 }  // namespace mixstream

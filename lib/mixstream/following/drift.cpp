@@ -1,5 +1,4 @@
 #include "mixstream/following/drift.hpp"
-#include "mixstream/linalg/packed.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +9,15 @@
 namespace mixstream {
 namespace {
 
+bool sensible(const DriftSettings& settings) {
+  return settings.block_rows >= ScoreKernel::block_rows &&
+         settings.block_rows % ScoreKernel::block_rows == 0 && settings.fading > 0.0 &&
+         settings.fading <= 1.0 && settings.lag_blocks > 0 && settings.past_blocks > 1 &&
+         settings.past_fading >= 0.0 && settings.past_fading < 1.0 && settings.limit > 0.0;
+}
+
 DriftState beginning(std::size_t parameter_count, const DriftSettings& settings) {
-  if (!is_sensible(settings)) throw std::invalid_argument("drift settings without meaning");
+  if (!sensible(settings)) throw std::invalid_argument("drift settings without meaning");
   DriftState state{settings};
   state.block_score.assign(parameter_count, 0.0);
   for (FadingBlocks& recent : state.recent) recent.score.assign(parameter_count, 0.0);
@@ -28,13 +34,6 @@ void add_to(DensitySums& sums, const DensitySums& more) noexcept {
 
 }  // namespace
 
-bool is_sensible(const DriftSettings& settings) noexcept {
-  return settings.block_rows >= ScoreKernel::block_rows &&
-         settings.block_rows % ScoreKernel::block_rows == 0 && settings.fading > 0.0 &&
-         settings.fading <= 1.0 && settings.lag_blocks > 0 && settings.past_blocks > 1 &&
-         settings.past_fading >= 0.0 && settings.past_fading < 1.0 && settings.limit > 0.0;
-}
-
 const char* name_of(DriftSign sign) noexcept {
   if (sign == DriftSign::moments) return "moments";
   return sign == DriftSign::likelihood ? "likelihood" : "scores";
@@ -50,7 +49,7 @@ DriftDetector::DriftDetector(DriftState state)
 
 Outcome<DriftDetector> DriftDetector::restore(const DriftState& state, std::size_t parameter_count) {
   const auto fits = [&](const FadingBlocks& recent) { return recent.score.size() == parameter_count; };
-  if (!is_sensible(state.settings) || state.block_score.size() != parameter_count ||
+  if (!sensible(state.settings) || state.block_score.size() != parameter_count ||
       !std::ranges::all_of(state.recent, fits) || state.lag.size() != state.settings.lag_blocks)
     return Refusal{Reason::bad_snapshot, "the drift detector in this state does not fit; refit without it"};
   return DriftDetector(state);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "mixstream/core/dense.hpp"
+#include "mixstream/linalg/matrix.hpp"
 
 namespace mixstream {
 

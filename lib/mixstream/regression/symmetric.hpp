@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/core/dense.hpp"
+#include "mixstream/linalg/matrix.hpp"
 
 namespace mixstream {
 

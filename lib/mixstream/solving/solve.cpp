@@ -11,6 +11,7 @@
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/linalg/spectrum.hpp"
+#include "mixstream/regression/identifiability.hpp"
 #include "mixstream/regression/systems.hpp"
 #include "mixstream/solving/task.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "mixstream/core/dense.hpp"
+#include "mixstream/linalg/matrix.hpp"
 
 namespace mixstream {
 

@@ -32,13 +32,7 @@ std::string refusal_of(const std::function<void(EstimatorSettings&)>& change) {
 TEST_CASE("settings that would throw once a polish begins are refused at the border") {
   const std::vector<std::function<void(EstimatorSettings&)>> broken{
       [](EstimatorSettings& s) { s.polish.first_check = 0; },
-      [](EstimatorSettings& s) { s.polish.polish.move_every = 0; },
-      [](EstimatorSettings& s) { s.polish.polish.warm_steps = -1; },
-      [](EstimatorSettings& s) { s.polish.distance_limit = 0.0; },
-      [](EstimatorSettings& s) { s.polish.likelihood_limit = -1.0; },
-      [](EstimatorSettings& s) { s.polish.drift.block_rows = 100; },
-      [](EstimatorSettings& s) { s.polish.drift.fading = 1.5; },
-      [](EstimatorSettings& s) { s.polish.drift.lag_blocks = 0; },
+      [](EstimatorSettings& s) { s.polish.move_every = 0; },
       [](EstimatorSettings& s) { s.drift.limit = 0.0; },
       [](EstimatorSettings& s) { s.drift.largest_expected_ratio = 0.5; },
       [](EstimatorSettings& s) { s.chains.most_chains = 0; },
@@ -51,28 +45,12 @@ TEST_CASE("settings that would throw once a polish begins are refused at the bor
   CHECK(refusal_of([](EstimatorSettings&) {}).empty());
 }
 
-TEST_CASE("what follows from other settings cannot be set to something else") {
-  CHECK(refusal_of([](EstimatorSettings& s) {
-          s.polish.kind = PolishKind::stepwise_em;
-        }).find("solve.polish") != std::string::npos);
-  CHECK(refusal_of([](EstimatorSettings& s) { s.polish.polish.pane_count = 4; }).find("panes") !=
-        std::string::npos);
-  CHECK(refusal_of([](EstimatorSettings& s) { s.polish.memory_rows = 9; }).find("memory") !=
-        std::string::npos);
-  CHECK(refusal_of([](EstimatorSettings& s) {
-          s.polish.modes.emplace();
-          s.polish.modes->shape.modes = Modes::persistent;
-        }).find("solve.modes") != std::string::npos);
-}
-
 TEST_CASE("the settings of an estimator make another one") {
   EstimatorSettings settings = sound();
   settings.state.memory = {Memory::Kind::half_life_rows, 1000.0};
-  settings.solve.polish = PolishKind::scoring;
   settings.solve.modes = Modes::persistent;
   const Outcome<Estimator> made = Estimator::create(settings);
   REQUIRE(made);
-  CHECK(made.value().settings().polish.memory_rows == 4000);
   CHECK(Estimator::create(made.value().settings()));
 }
 

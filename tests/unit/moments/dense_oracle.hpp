@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "mixstream/core/dense.hpp"
+#include "mixstream/linalg/matrix.hpp"
 
 namespace oracle {
 
