@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
-#include "mixstream/linalg/matrix.hpp"
 
 namespace mixstream {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/core/settings.hpp"
-#include "mixstream/linalg/matrix.hpp"
 
 namespace mixstream {
 

@@ -18,11 +18,11 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/outcome.hpp"
 #include "mixstream/core/settings.hpp"
 #include "mixstream/likelihood/score_kernel.hpp"
-#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/rows/row_table.hpp"
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
-#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/refinement/condition_set.hpp"
 #include "mixstream/rows/row_table.hpp"

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/outcome.hpp"
 #include "mixstream/core/settings.hpp"
-#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/rows/row_table.hpp"
 #include "mixstream/verdict/judge.hpp"

@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
-#include "mixstream/linalg/matrix.hpp"
 #include "mixstream/rows/row_table.hpp"
 
 namespace mixstream {

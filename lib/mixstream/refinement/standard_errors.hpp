@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/core/layout.hpp"
+#include "mixstream/core/dense.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
-#include "mixstream/linalg/matrix.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 
 namespace mixstream {

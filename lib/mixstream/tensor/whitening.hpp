@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "mixstream/linalg/matrix.hpp"
+#include "mixstream/core/dense.hpp"
 
 namespace mixstream {
 

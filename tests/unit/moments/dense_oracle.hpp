@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "mixstream/linalg/matrix.hpp"
+#include "mixstream/core/dense.hpp"
 
 namespace oracle {
 
