@@ -8,7 +8,9 @@
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/least_squares.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 
 namespace mixstream {
 namespace {
@@ -23,17 +25,14 @@ double wald_of_pair(const ModeModel& model, const ModeShape& shape, const DenseM
                     std::size_t g, std::size_t h) {
   const std::size_t d = shape.feature_count;
   DenseMatrix own{d, d, std::vector<double>(d * d)};
-  std::vector<double> difference(d), solution(d), scratch;
+  std::vector<double> difference(d), solution(d);
   for (std::size_t i = 0; i < d; ++i) {
     difference[i] = model.laws.law(g)[i] - model.laws.law(h)[i];
     for (std::size_t j = 0; j < d; ++j)
       own(i, j) = covariance(g * d + i, g * d + j) + covariance(h * d + i, h * d + j) -
                   covariance(g * d + i, h * d + j) - covariance(h * d + i, g * d + j);
   }
-  ScaledEigen eigen;
-  if (!eigen.decompose(own, 1e-9)) return 0.0;
-  eigen.solve(difference, solution, scratch);
-  return dot(difference, solution);
+  return least_squares(own, difference, solution, estimated_cutoff) ? dot(difference, solution) : 0.0;
 }
 
 /// (pi_h / its error)^2, by the errors of the logits. Where modes persist or a gate chooses: by the rows.
@@ -61,7 +60,7 @@ bool least_squares(const RowTable& rows, std::span<const double> weights, std::s
                    std::span<double> law) {
   const std::size_t d = rows.feature_count;
   DenseMatrix second{d, d, std::vector<double>(d * d)};
-  std::vector<double> cross(d), scratch;
+  std::vector<double> cross(d);
   for (std::size_t t = 0; t < rows.size(); ++t) {
     const auto x = rows.row(t).features;
     for (std::size_t i = 0; i < d; ++i) {
@@ -69,10 +68,7 @@ bool least_squares(const RowTable& rows, std::span<const double> weights, std::s
       for (std::size_t j = 0; j < d; ++j) second(i, j) += weights[t] * x[i] * x[j];
     }
   }
-  ScaledEigen eigen;
-  if (!eigen.decompose(second, 1e-9)) return false;
-  eigen.solve(cross, law, scratch);
-  return true;
+  return least_squares(second, cross, law, estimated_cutoff);
 }
 
 /// Starts with one law more on a half of the rows.

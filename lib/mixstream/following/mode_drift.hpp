@@ -20,7 +20,7 @@
 
 #include "mixstream/following/drift.hpp"
 #include "mixstream/following/transition_watch.hpp"
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/modes/mode_polish.hpp"
 
 namespace mixstream {
@@ -84,7 +84,7 @@ class ModeDrift {
   ModeShape shape_;
   ModeDriftState state_;
   TransitionWatch ways_;
-  SymmetricSolver solver_;
+  PivotedCholesky solver_;
   std::vector<double> score_;
   std::vector<double> information_;
 };

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "mixstream/core/outcome.hpp"
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/modes/chains.hpp"
 #include "mixstream/modes/filter.hpp"
 #include "mixstream/modes/model.hpp"
@@ -202,7 +202,7 @@ class ModePolish {
   ModePolishState state_;
   ModeFilter filter_;
   ModeModel model_;
-  SymmetricSolver solver_;
+  PivotedCholesky solver_;
   std::vector<double> step_;
   std::vector<double> moved_;
   std::vector<double> product_;
