@@ -6,6 +6,8 @@
 #include <charconv>
 #include <utility>
 
+#include "mixstream/moments/state.hpp"
+
 namespace mixstream {
 namespace {
 
