@@ -70,6 +70,9 @@ class ModeDrift {
   /// in settings.block_rows rows P^3 products.
   std::optional<DriftEvent> add(const ModePolish& polish) noexcept;
 
+  /// Whether the last block judged lay beyond the limit.
+  bool contradicts() const noexcept { return state_.deviations > state_.settings.limit; }
+
  private:
   struct Reading {
     double chi_square = 0.0;

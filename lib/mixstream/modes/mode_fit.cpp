@@ -12,9 +12,15 @@
 namespace mixstream {
 namespace {
 
-constexpr double least_count = 0.5;
 constexpr double apart_limit = 3.0;   // deviations within which two polishes agree on a law
 constexpr double hardly_seen = 1e-3;  // of all that is known of a law: a batch that knows less has not met it
+
+/// See ModePolish::covariance. Of a way that was never seen some log-odds are told all the same: those of
+/// 0.05.
+double known_of_rare(double count) noexcept {
+  const double seen = std::max(count, 0.05);
+  return seen * seen / (seen + 1.0);
+}
 
 /// theta' = L theta, where the laws of theta' are those of theta in another order.
 DenseMatrix label_map(const ModeShape& shape, std::span<const std::size_t> order) {
@@ -66,14 +72,15 @@ std::vector<double> relabelled_batch(const ModeShape& shape, std::span<const dou
 
 }  // namespace
 
-/// H^-1; of a rare cell 1 / count. Called on a copy that has been settled.
+/// H^-1. A rare cell is a count c, and as c can be small where c + 1 were to be expected, its variance is
+/// taken for c + 1: that of the logarithm is (c + 1) / c^2. Called on a copy that has been settled.
 DenseMatrix ModePolish::covariance() noexcept {
   std::ranges::copy(state_.sums.information, work_.begin());
   for (std::size_t i = 0; i < k() && persists(); ++i) {
     for (std::size_t j = 0; j < k(); ++j) {
       const std::size_t q = j == i ? 0 : state_.shape.cell(i, j);
       if (j != i && state_.free[q] == 0.0)
-        work_[packed_index(q, q)] += std::max(state_.sums.counts[i * k() + j], least_count);
+        work_[packed_index(q, q)] += known_of_rare(state_.sums.counts[i * k() + j]);
     }
   }
   solver_.factor(work_);

@@ -143,6 +143,9 @@ class ModePolish {
   bool absorb(const Row& row, const ChainTable::Step& step) noexcept;
   ModeBlock last_block() const noexcept;  ///< until the next block
 
+  /// As ModeFilter::begin_in, until told otherwise; copies forget it. No throw, no allocation.
+  void begin_chains_in(std::span<const double> modes) noexcept { filter_.begin_in(modes); }
+
   /// Multiplies everything absorbed so far by keep, 0 < keep <= 1. No throw, no allocation.
   void forget(double keep) noexcept;
 
