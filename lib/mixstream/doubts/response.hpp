@@ -45,12 +45,13 @@ class Repeats {
   double thrice_ = 0.0, expected_thrice_ = 0.0;
 };
 
-/// The same among single rows: pairs of equal responses against pairs a few steps apart. 1 where the step is
-/// too coarse to tell. Allocates; a sort.
+/// The same among single rows: pairs of equal responses, in their own units, against pairs a few steps apart.
+/// Numbers of so many digits, or floats, have another step in each power of ten and of two: each such range
+/// is taken by itself. 1 where steps are too coarse to tell. Allocates; a sort.
 struct EqualPairs {
   double p = 1.0;
   double share = 0.0;  ///< of rows that share their value with another
 };
-EqualPairs equal_pairs(std::vector<double> responses, double step);
+EqualPairs equal_pairs(std::vector<double> responses);
 
 }  // namespace mixstream
