@@ -161,13 +161,15 @@ class Looking {
     if (shape_.component_count > 1)
       others_.push_back(too_many_laws(model_, shape_, covariance, rows_->design().features, all));
     if (!settings_.few_laws || shape_.noise == NoiseModel::known) return;
-    if (!seems_wrong()) {
-      others_.push_back(untested(DoubtKind::too_few_laws));
-      return;
+    Doubt few = untested(DoubtKind::too_few_laws);
+    if (seems_wrong()) {
+      few = too_few_laws(model_, shape_, rows_->design().rows, log_densities_, rows_->projection().own_gain(),
+                         rows_->design().features);
+      few.raised = few.p < level();
     }
-    Doubt few = too_few_laws(model_, shape_, rows_->design().rows, log_densities_,
-                             rows_->projection().own_gain(), rows_->design().features);
-    few.raised = few.p < level();
+    if (!few.raised)
+      few.shift = std::max(few.shift, shift_if_split(model_, shape_, rows_->design().rows, log_densities_,
+                                                     rows_->design().features));
     others_.push_back(few);
   }
 
@@ -223,11 +225,14 @@ void Looking::look_at_response(const Repeats& repeats) {
   stuck.kind = DoubtKind::stuck;
   if (!rounding.raised && !(remembers_ && step_ > coarse_step * noise)) {
     EqualPairs pairs = equal_pairs(responses_);
-    const double by_runs = order_ ? repeats.p() : 1.0;
-    if (order_ && by_runs >= level() && shows_in_runs(pairs.share)) pairs = {};
-    stuck.p = stuck.adjusted_p = std::min(1.0, 2.0 * std::min(by_runs, pairs.p));
-    stuck.size = by_runs < level() ? repeats.share() : pairs.share;
-    stuck.statistic = stuck.p < 1.0 ? -2.0 * std::log(std::max(stuck.p, 1e-300)) : 0.0;
+    const double by_runs = order_ ? repeats.log_p() : 0.0;
+    const bool runs_say_so = by_runs < std::log(level());
+    if (order_ && !runs_say_so && shows_in_runs(pairs.share)) pairs = {};
+    const double log_p = std::min(0.0, std::log(2.0) + std::min(by_runs, pairs.log_p));
+    stuck.p = stuck.adjusted_p = std::exp(log_p);
+    stuck.size = runs_say_so ? repeats.share() : pairs.share;
+    stuck.statistic =
+        -2.0 * log_p;  // beyond 1e-300, too: values that repeat must not lose against what they bring
     stuck.raised = stuck.p < level();
     if (order_ && !repeats.pull().empty()) {
       const auto laws = shape_.who_at();

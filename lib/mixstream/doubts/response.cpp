@@ -14,10 +14,13 @@ constexpr std::size_t least_values = 5;
 constexpr int pair_bins = 10;
 constexpr double most_expected_pairs = 50.0;  // beyond it pairs hang together and are no Poisson count
 
-/// P(Poisson(expected) >= count).
-double poisson_p(double count, double expected) {
-  if (count < 1.0) return 1.0;
-  return boost::math::gamma_p(count, std::max(expected, least_expected));
+/// log P(Poisson(expected) >= count): its first term where it is too small for a double.
+double poisson_log_p(double count, double expected) {
+  if (count < 1.0) return 0.0;
+  const double mean = std::max(expected, least_expected);
+  const double p = boost::math::gamma_p(count, mean);
+  if (p > 1e-280) return std::log(p);
+  return count * std::log(mean) - mean - std::lgamma(count + 1.0);
 }
 
 /// Euclid's, with remainders to the nearest multiple; what is below `same` is zero.
@@ -135,8 +138,8 @@ void Repeats::watch(const Sight& sight, const RowBefore& before, const PlacedRow
   chain = {repeats, chance};
 }
 
-double Repeats::p() const {
-  return poisson_p(thrice_, expected_thrice_);
+double Repeats::log_p() const {
+  return poisson_log_p(thrice_, expected_thrice_);
 }
 
 double Repeats::share() const {
@@ -159,7 +162,7 @@ EqualPairs equal_pairs(std::vector<double> responses) {
     if (pairs.near > 2.0 * pair_bins * most_expected_pairs) return {};
   }
   EqualPairs result;
-  result.p = poisson_p(pairs.equal, 0.5 * pairs.near / pair_bins);
+  result.log_p = poisson_log_p(pairs.equal, 0.5 * pairs.near / pair_bins);
   result.share = pairs.rows / std::max(1.0, static_cast<double>(responses.size()));
   return result;
 }
