@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "mixstream/outcome.hpp"
-#include "mixstream/report/json.hpp"
+#include "mixstream/core/outcome.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 
 namespace mixstream {
 

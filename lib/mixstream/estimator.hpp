@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,62 +17,29 @@
 #include <utility>
 #include <vector>
 
-#include "mixstream/following/moment_drift.hpp"
-#include "mixstream/following/polish_driver.hpp"
-#include "mixstream/moments/codec.hpp"
-#include "mixstream/moments/state.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/outcome.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/report/report.hpp"
-#include "mixstream/solve.hpp"
+#include "mixstream/rows/row.hpp"
 
 namespace mixstream {
 
-struct EstimatorSettings {
-  StateSettings state;
-  SolveSettings solve;
-  PolishDriverSettings polish;
-  MomentDriftSettings drift;
-  ChainSettings chains;     ///< of rows in order: how many sensors, and how long a silence ends a chain
-  std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
-};
+class MomentState;    // moments/state.hpp
+struct FitFeedback;   // estimator/feedback.hpp
+struct ModesNow;      // modes/modes_now.hpp
+struct Pilot;         // rows/pilot.hpp
+struct ScheduledFit;  // estimator/feedback.hpp
 
 /// The state's settings, with the sample that the model needs where no other is asked for (parameters.hpp).
 StateSettings sized_state(const EstimatorSettings& settings);
 
 /// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
-Verdict check(const SolveSettings& solve, const StateSettings& state);
+Done check(const SolveSettings& solve, const StateSettings& state);
 
 /// What of the model the rows may choose: nothing where such a model could not be followed. No throw.
 ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state);
-
-/// What scheduled fits know of drift by the moments.
-struct MomentWatch {
-  std::optional<RememberedFit> fit;  ///< rows since are held against it
-  std::vector<DriftEvent> events;    ///< the last 64
-
-  friend bool operator==(const MomentWatch&, const MomentWatch&) = default;
-};
-
-/// What a scheduled fit leaves in the estimator: made on a copy, taken by the original, stored between the
-/// two.
-struct FitFeedback {
-  std::optional<Mixture> fit;                ///< next start and labels, raw; nothing: the last one stays
-  std::optional<PolishDriverState> polish;   ///< one that began, or began anew; nothing: it goes on
-  std::optional<PolishSchedule> schedule{};  ///< nothing: the polish was not checked
-  MomentWatch watch{};
-  std::uint64_t next_every = 0;
-  std::optional<PaperStart> paper{};  ///< method paper: where its next regressions begin
-
-  Bytes encode() const;
-  /// Refuses bytes that encode() did not make. What they say is judged by Estimator::take.
-  static Outcome<FitFeedback> decode(std::span<const std::byte> bytes);
-
-  friend bool operator==(const FitFeedback&, const FitFeedback&) = default;
-};
-
-struct ScheduledFit {
-  Report report;
-  FitFeedback feedback;
-};
 
 /// One thread at a time; copy it to solve elsewhere:
 ///   Estimator copy = estimator;                  // the thread of the rows
@@ -85,7 +52,15 @@ class Estimator {
 
   /// Adds a row, or refuses it by name and counts it. No throw, no allocation, no lock; bounded, see
   /// MomentState and PolishDriver.
-  RowVerdict absorb(const Row& row) noexcept;
+  RowFault absorb(const Row& row) noexcept;
+  /// The same for a row that says where it stands: in any order, and divided among estimators in any way, the
+  /// rows make the same sample.
+  RowFault absorb(const Row& row, RowPosition position) noexcept;
+  /// Where the next row stands that does not say so itself. States that will be merged should have different
+  /// sources. No throw, no allocation.
+  void go_on_at(RowPosition next) noexcept;
+  /// Takes another state's pilot, before the first row: states of one pilot merge their polishes, too.
+  Done take_pilot(const Pilot& pilot);
 
   /// Counts a row that was refused before it became numbers, under the name of the reason. Allocates for new
   /// names. `sensor`: whose row it was, where that is known: its chain goes on without the row.
@@ -102,16 +77,13 @@ class Estimator {
   /// order has begun.
   bool describe_modes(ModesNow& now) const;
   /// Another source follows: rows in order begin new chains. No throw, no allocation.
-  void begin_chains() noexcept {
-    if (polish_) polish_->cut();
-  }
+  void begin_chains() noexcept;
   /// Refused rows by reason, here and before; only reasons that occurred.
   std::vector<std::pair<std::string, std::uint64_t>> refused() const;
 
   /// Whether a scheduled fit is due: by row count only, so that a resumed run asks where a continuous one
   /// did.
   bool fit_is_due() const noexcept;
-  bool every_is_due() const noexcept { return settings_.every > 0 && state_.row_count() >= next_every_; }
   std::uint64_t rows_until_due() const noexcept;  ///< at least 1 unless one is due now
 
   /// Solves, keeps the fit as the next start and the labels, and holds the polish against it. `detail`: of
@@ -121,29 +93,26 @@ class Estimator {
   /// scheduled_fit(), and what of it another estimator that had the same rows is to take.
   ScheduledFit fit_apart();
   /// Takes what a scheduled fit of a copy left. Refuses feedback of another model; then nothing changes.
-  Verdict take(const FitFeedback& feedback);
+  Done take(const FitFeedback& feedback);
 
   /// Solves and leaves no trace. `settings`: other ones than the estimator's own, such as another k.
-  Report fit() const { return fit(settings_.solve); }
+  Report fit() const { return fit(settings().solve); }
   Report fit(const SolveSettings& settings) const;
 
   /// Adds another estimator's rows. Checks first, changes after. Two polishes in the same coordinates add;
   /// else the polish begins anew at the next scheduled fit.
-  Verdict merge(const Estimator& other, MergeAs as = MergeAs::one_stream);
+  Done merge(const Estimator& other, MergeAs as = MergeAs::one_stream);
 
   /// An estimator without rows, with this one's pilot, last fit and polish anchor, for a part of the stream
   /// that another thread reads; and its rows, added back. Only with a memory of everything, and once the
   /// pilot is fixed.
   Outcome<Estimator> branch() const;
-  Verdict merge_branch(const Estimator& branch);
+  Done merge_branch(const Estimator& branch);
 
-  const MomentState& state() const noexcept { return state_; }
-  MomentState& state() noexcept { return state_; }
-  const EstimatorSettings& settings() const noexcept { return settings_; }
-  const std::optional<Mixture>& last_fit() const noexcept {
-    return last_fit_;
-  }                                       ///< the last scheduled one, raw
-  std::vector<DriftEvent> drift() const;  ///< the last 64 events of each kind, by row
+  const MomentState& state() const noexcept;
+  const EstimatorSettings& settings() const noexcept;
+  const std::optional<Mixture>& last_fit() const noexcept;  ///< the last scheduled one, raw
+  std::vector<DriftEvent> drift() const;                    ///< the last 64 events of each kind, by row
 
   /// Everything as bytes; restore goes on bit for bit on the same processor.
   Bytes encode() const;
@@ -152,38 +121,19 @@ class Estimator {
   /// How the saved estimator solved; the defaults if the bytes hold moments only.
   static Outcome<SolveSettings> saved_solve_settings(std::span<const std::byte> bytes);
 
- private:
-  friend class SensorLoop;  // an estimator in two halves, one for each thread
-  Estimator(const EstimatorSettings& settings, MomentState state);
-  bool polishes() const noexcept;
-  std::optional<std::span<const double>> modes_of(std::uint64_t sensor) const noexcept;
-  void fade_polish(const Forgetting::Clock& before) noexcept;
-  double present_weight(const Row& row) const noexcept;
-  std::span<const double> last_features() noexcept;
-  bool polish_is_under_way() const noexcept { return polish_ && polish_->wants_rows(); }
-  void reserve_events();
-  [[gnu::noinline]] RowVerdict absorb_and_polish(const Row& row) noexcept;
-  void polish(const Row& row) noexcept;
-  Report report_of(Solution solution) const;
-  SolveMemory solve_memory() const;
-  Verdict restore(std::span<const std::byte> bytes);
-  bool same_model(const PolishDriverState& driver) const noexcept;
-  void add_counts(const Estimator& other);
-  std::optional<Mixture> labels_in_pilot() const;
-  void watch_moments(const Solution& solution);
-  bool fits_tensor(const RememberedFit& fit) const;
-  std::optional<MomentTensor> recent_moments(const MomentTensor& now, const BinMask& bins) const;
+  Estimator(const Estimator& other);
+  Estimator& operator=(const Estimator& other);
+  Estimator(Estimator&& other) noexcept;  ///< what is left can only be assigned to, or go
+  Estimator& operator=(Estimator&& other) noexcept;
+  ~Estimator();
 
-  EstimatorSettings settings_;
-  MomentState state_;
-  std::optional<PolishDriver> polish_;
-  std::optional<Mixture> last_fit_;
-  std::optional<PaperStart> paper_;  // what the last scheduled fit of the paper's method left
-  std::vector<DriftEvent> drift_;    // of the polish
-  MomentWatch watch_;
-  std::map<std::string, std::uint64_t, std::less<>> refused_before_;  // they never became rows
-  std::uint64_t next_every_ = 0;
-  std::vector<double> pilot_features_;  // of the row at hand; the constant's place stays 1
+  class Parts;  ///< what it is made of: for the library's own rooms (estimator/parts.hpp)
+  explicit Estimator(Parts parts);
+  Parts& parts() noexcept { return *parts_; }
+  const Parts& parts() const noexcept { return *parts_; }
+
+ private:
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace mixstream

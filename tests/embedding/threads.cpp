@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "unit/embedding/loop_rows.hpp"
+#include "mixstream/moments/state.hpp"
+#include "unit/loop/loop_rows.hpp"
 
 using namespace mixstream;
 

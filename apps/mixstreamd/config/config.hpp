@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/estimator.hpp"
-#include "mixstream/outcome.hpp"
 #include "payload/payload.hpp"
 #include "store/identity.hpp"
 #include "web/server.hpp"

@@ -19,7 +19,7 @@
 #include "mixstream/following/mode_drift.hpp"
 #include "mixstream/following/mode_trace.hpp"
 #include "mixstream/following/trials.hpp"
-#include "mixstream/modes/chosen_model.hpp"
+#include "mixstream/core/events.hpp"
 #include "mixstream/modes/mode_polish.hpp"
 #include "mixstream/modes/modes_now.hpp"
 #include "mixstream/modes/runs.hpp"
@@ -126,7 +126,7 @@ class ModeDriver {
   const Trial* trial() const noexcept { return trial_ ? &*trial_ : nullptr; }
   const std::vector<ChosenModel>& chosen() const noexcept { return chosen_; }
 
-  Verdict merge(const ModeDriver& other);
+  Done merge(const ModeDriver& other);
   /// Recent rows contradict a polish that is young, or that may not know every mode: nothing drifts, it
   /// should be held against the held rows now. Until the next reconcile.
   bool wants_check() const noexcept { return wants_check_; }

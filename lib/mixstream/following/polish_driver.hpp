@@ -22,16 +22,11 @@
 #include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/rows/row_table.hpp"
+#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 
 /// How the rows of the stream bring a refined fit to maximum-likelihood accuracy.
-enum class PolishKind : std::uint8_t {
-  off,
-  scoring,      ///< the anchored polish: merges, forgets, gives error bars
-  stepwise_em,  ///< stepwise EM's path is reported; the scoring goes on beside it, as guard, for error bars
-                ///< and drift. Only with a memory of everything; a merge begins the path anew
-};
 const char* name_of(PolishKind kind) noexcept;  ///< "off", "scoring" or "stepwise-em"
 
 struct PolishDriverSettings {
@@ -41,7 +36,7 @@ struct PolishDriverSettings {
   std::uint64_t memory_rows = 0;     ///< that the stream remembers, 0: everything; checked at least as often
   double distance_limit = 6.0;       ///< of parting, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
-  PolishSettings polish;
+  PolishSettings scoring;
   DriftSettings drift;
   std::optional<ModeDriverSettings> modes;  ///< rows in order: then nothing of the polish above begins
 };
@@ -152,11 +147,11 @@ class PolishDriver {
   }
 
   /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
-  Verdict merge(const PolishDriver& other);
+  Done merge(const PolishDriver& other);
 
   /// A driver for rows that another thread reads, see AnchoredPolish::branch; and what it learnt, added back.
   PolishDriver branch() const;
-  Verdict merge_branch(const PolishDriver& branch);
+  Done merge_branch(const PolishDriver& branch);
 
   /// Holds the polish against a fit refined from the moments of all rows so far, `row_count` of them; the
   /// sample and the bins are those of the fit. A polish that holds rows of a bin now left out begins anew.
@@ -191,7 +186,7 @@ class PolishDriver {
   std::optional<DriftEvent> judge_block() noexcept;
   std::optional<DriftEvent> follow(const Row& row, std::size_t bin) noexcept;
   bool disagrees(const RefinedFit& refined, const RowTable& sample) const;
-  Verdict add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&));
+  Done add(const PolishDriver& other, Done (AnchoredPolish::*way)(const AnchoredPolish&));
   bool holds_left_out_rows(std::uint32_t bins) const noexcept;
   void begin(const RefinedFit& refined, const RowTable& sample);
   void begin_path();

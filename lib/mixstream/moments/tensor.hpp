@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/core/dense.hpp"
 #include "mixstream/monomials/packing.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 
 namespace mixstream {

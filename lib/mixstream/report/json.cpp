@@ -1,12 +1,16 @@
 #include "mixstream/report/json.hpp"
 #include "mixstream/report/doubt_context.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 #include "mixstream/report/gate_words.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "mixstream/noise_words.hpp"
+#include "mixstream/core/noise_words.hpp"
+#include "mixstream/regression/nuclear.hpp"
+#include "mixstream/tensor/spectral.hpp"
+#include "mixstream/verdict/judge.hpp"
 
 namespace mixstream {
 namespace {

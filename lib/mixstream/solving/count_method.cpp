@@ -3,11 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/refinement/component_count.hpp"
 #include "mixstream/refinement/outliers.hpp"
-#include "mixstream/solve_modes.hpp"
+#include "mixstream/solving/solve_modes.hpp"
 #include "mixstream/solving/task.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream::solving {
 namespace {

@@ -10,7 +10,7 @@ constexpr std::uint32_t every_bin = (1U << bin_count) - 1;
 
 double refused_share(const MomentState& state, std::uint64_t refused_before) {
   std::uint64_t refused = refused_before;
-  for (std::size_t v = 1; v < row_verdict_count; ++v) refused += state.verdicts()[v];
+  for (std::size_t v = 1; v < state_fault_count; ++v) refused += state.row_counts()[v];
   const auto all = static_cast<double>(refused + state.row_count());
   return all > 0.0 ? static_cast<double>(refused) / all : 0.0;
 }
@@ -75,7 +75,7 @@ std::vector<Mixture> spectral_starts(Task& task) {
   Outcome<SpectralFit> fit = rank_start(task.tensor, static_cast<int>(task.settings.component_count),
                                         task.spectral_settings(), task.workspace);
   if (!fit) return {};
-  task.report().spectral = fit.value();
+  task.report().spectral = std::make_shared<const SpectralFit>(fit.value());
   Mixture start = task.in_pilot(fit.value().mixture);
   if (task.settings.noise == NoiseModel::known) std::ranges::fill(start.noise_variances, task.pilot_noise());
   return {std::move(start)};
