@@ -11,6 +11,7 @@
 #include "mixstream/linalg/least_squares.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/linalg/spectrum.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 namespace {
@@ -76,6 +77,12 @@ class WiderStarts {
  public:
   WiderStarts(const Mixture& laws, const RowTable& rows, std::span<const double> log_densities)
       : laws_(laws), rows_(rows), log_densities_(log_densities) {}
+
+  /// One law apart, in every way.
+  std::vector<Mixture> splits_of(std::size_t h) {
+    for (std::size_t j = 0; j <= laws_.feature_count; ++j) split(h, j);
+    return std::move(starts_);
+  }
 
   std::vector<Mixture> all() {
     for (const double share : worst_shares) from_worst_rows(share);
@@ -153,13 +160,14 @@ struct Half {
   std::vector<double> log_densities;
 };
 
-/// The likeliest mixture with one law more.
-Mixture wider_fit(const Half& half, const Mixture& laws, NoiseModel noise) {
+/// The likeliest mixture from these starts; `laws` where there is none.
+Mixture likeliest_of(const std::vector<Mixture>& starts, const Half& half, const Mixture& laws,
+                     NoiseModel noise) {
   const RowBlocks blocks(half.rows);
   EmSettings settings{.noise = noise, .max_iterations = short_rounds, .stop_below_gain = 1e-6};
   EmFit best;
   best.mean_log_likelihood = -1e300;
-  for (const Mixture& start : WiderStarts(laws, half.rows, half.log_densities).all()) {
+  for (const Mixture& start : starts) {
     yield_point();
     EmFit fit = fit_em(blocks, start, settings);
     if (is_finite(fit.mixture) && fit.mean_log_likelihood > best.mean_log_likelihood) best = std::move(fit);
@@ -168,6 +176,11 @@ Mixture wider_fit(const Half& half, const Mixture& laws, NoiseModel noise) {
   settings.max_iterations = long_rounds;
   settings.extrapolated = true;
   return fit_em(blocks, best.mixture, settings).mixture;
+}
+
+/// The likeliest mixture with one law more.
+Mixture wider_fit(const Half& half, const Mixture& laws, NoiseModel noise) {
+  return likeliest_of(WiderStarts(laws, half.rows, half.log_densities).all(), half, laws, noise);
 }
 
 /// The new law of a wider mixture: the one that matches none.
@@ -294,6 +307,29 @@ Doubt too_few_laws(const ModeModel& model, const ModeShape& shape, const std::ve
   doubt.size = whole.mixture.weights[new_law(model.laws, whole.mixture, features)];
   doubt.shift = shift_between(model.laws, whole.mixture, features);
   return doubt;
+}
+
+double shift_if_split(const ModeModel& model, const ModeShape& shape, const std::vector<PlacedRow>& rows,
+                      std::span<const double> log_densities, const DenseMatrix& features) {
+  if (!shape.is_plain() || shape.noise != NoiseModel::per_component) return 0.0;
+  Half all;
+  all.rows.feature_count = shape.feature_count;
+  for (const PlacedRow& placed : rows) all.rows.add(placed.row);
+  all.log_densities.assign(log_densities.begin(), log_densities.end());
+  const auto& variances = model.laws.noise_variances;
+  const auto widest = static_cast<std::size_t>(std::ranges::max_element(variances) - variances.begin());
+  std::vector<Mixture> starts = WiderStarts(model.laws, all.rows, all.log_densities).splits_of(widest);
+  const double least = std::ranges::min(variances);
+  for (Mixture& start : starts) std::ranges::fill(start.noise_variances, least);
+  const Mixture split = likeliest_of(starts, all, model.laws, NoiseModel::shared);
+  if (split.component_count() == model.laws.component_count()) return 0.0;
+  ModeShape shared = shape;
+  shared.noise = NoiseModel::shared;
+  shared.component_count = split.component_count();
+  const double more = static_cast<double>(shared.parameters()) - static_cast<double>(shape.parameters());
+  const double gain = gain_over(all, split, 0, true);
+  const double worse_by = more * std::log(std::max(static_cast<double>(rows.size()), 2.0)) - 2.0 * gain;
+  return worse_by < limits::beyond_doubt ? shift_between(model.laws, split, features) : 0.0;
 }
 
 }  // namespace mixstream

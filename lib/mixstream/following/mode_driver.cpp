@@ -290,7 +290,7 @@ std::optional<ModeDriver::Candidate> ModeDriver::candidate(const ModeShape& shap
   const double count =
       static_cast<double>(runs_.size() + (rows_held.sample != nullptr ? rows_held.sample->size() : 0));
   const double bic = -2.0 * best->log_likelihood + static_cast<double>(shape.parameters()) * std::log(count);
-  return Candidate{shape, best->model, best->log_likelihood, bic};
+  return Candidate{shape, best->model, best->log_likelihood, bic, count};
 }
 
 bool ModeDriver::too_many_laws(const Candidate& candidate, const RowTable& sample, std::uint64_t rows) const {

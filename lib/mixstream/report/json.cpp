@@ -176,7 +176,9 @@ Json candidate_json(const Candidate& candidate) {
           {"log_likelihood", number(candidate.log_likelihood)},
           {"bic", number(candidate.bic)},
           {"j_per_dof", number(candidate.j_per_dof)},
-          {"chosen", candidate.chosen}};
+          {"chosen", candidate.chosen},
+          {"noise", noise_words(candidate.noise, candidate.noise_shape)},
+          {"probability", number(candidate.probability)}};
 }
 
 /// One noise variance for all when they are equal.
