@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "devices/device_settings.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/outcome.hpp"
 #include "payload/payload.hpp"
@@ -71,6 +72,7 @@ struct StreamConfig {
   std::uint64_t journal_limit =
       256 << 20;              ///< bytes; at half of it a snapshot is made, at all of it rows wait
   IdentitySettings identity;  ///< sensors, sequence numbers and clocks
+  DeviceSettings devices;     ///< messages are states of devices, not rows
 };
 
 struct Config {

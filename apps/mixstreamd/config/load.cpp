@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config.hpp"
+#include "devices/read_devices.hpp"
 #include "mixstream/model_budget.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "mixstream/noise_words.hpp"
@@ -147,8 +148,10 @@ void read_sensor_level(TableReader& in, StreamConfig& stream) {
 
 void read_payload(TableReader& in, StreamConfig& stream) {
   PayloadSettings& payload = stream.payload;
-  if (const auto format = in.take_word("format", {"json", "csv", "f64"}))
-    payload.format = static_cast<PayloadFormat>(*format);
+  if (const auto format = in.take_word("format", {"json", "csv", "f64", "state"})) {
+    stream.devices.enabled = *format == 3;
+    if (!stream.devices.enabled) payload.format = static_cast<PayloadFormat>(*format);
+  }
   in.take("columns", payload.columns);
   std::string delimiter(1, payload.delimiter);
   in.take("delimiter", delimiter);
@@ -237,13 +240,16 @@ void read_order(TableReader& in, StreamConfig& stream) {
 }
 
 /// The broker deals a sensor's messages out among the members of a shared subscription: each sees rows with
-/// others missing between them, and would take that for modes that last or noise that remembers.
+/// others missing between them, and would take that for modes that last or noise that remembers. States hold
+/// no order at all.
 void check_shared(TableReader& in, const StreamConfig& stream) {
   const SolveSettings& solve = stream.estimator.solve;
-  if (!stream.topic.starts_with("$share/") || solve.method != FitMethod::standard) return;
-  constexpr std::string_view why =
-      "where the topic is shared: the broker deals one sensor's messages out among the group's members, so "
-      "none of them knows the rows' order";
+  const bool is_shared = stream.topic.starts_with("$share/");
+  if (!(is_shared || stream.devices.enabled) || solve.method != FitMethod::standard) return;
+  const std::string_view why =
+      is_shared ? "where the topic is shared: the broker deals one sensor's messages out among the group's "
+                  "members, so none of them knows the rows' order"
+                : "with format = \"state\": a state does not say in which order its rows came";
   if (solve.choice.modes || solve.modes != Modes::independent)
     in.refuse("modes", fmt::format("must be \"independent\" {}", why));
   if (solve.choice.noise || solve.noise_shape.memory)
@@ -346,6 +352,7 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   read_limits(in, stream);
   read_identity(in, stream);
   read_budget(in, stream);
+  read_devices(in, stream);
   Verdict verdict = in.verdict();
   if (verdict) {
     const Verdict solvable = check(stream.estimator.solve, stream.payload.map.feature_count());

@@ -143,6 +143,8 @@ class Stream {
   bool wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows);
   void note_trouble(const std::string& trouble, const std::string& consequence);
   void note_rows(std::optional<WallTime> now);
+  void tell_refusal();
+  void add_devices(Estimator& copy, const std::vector<DeviceStates::Part>& parts) const;
   void set_running(bool running);
   void leave_feedback(const FitFeedback& feedback, std::uint64_t rows_until_due);
   void store_feedback();
@@ -168,6 +170,7 @@ class Stream {
   Bytes feedback_;                           // of the newest fit, waiting for the next message; empty: none
   std::atomic<bool> feedback_waits_{false};  // the same, for who does not hold the lock
   Clock::time_point feedback_since_{};
+  Clock::time_point refusal_told_{};  // of a device's state
   std::condition_variable given_up_;
   bool giving_up_ = false;
 

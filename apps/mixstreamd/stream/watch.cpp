@@ -42,6 +42,8 @@ std::string advice_on(std::string_view reason) {
         reason);
   if (reason == "too_many_sensors") return "; too_many_sensors: raise most_sensors";
   if (reason == "message_too_large") return "; message_too_large: send at most 4 MiB in a message";
+  if (const std::string_view advice = advice_on_state(reason); !advice.empty())
+    return fmt::format("; {}: {}", reason, advice);
   return "";
 }
 

@@ -1,0 +1,120 @@
+#include "device_state.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "mixstream/moments/codec.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr double rounding = 1e-6;  // of moments in pilot coordinates, generously
+
+struct FaultWords {
+  StateFault fault;
+  const char* name;
+  const char* advice;
+};
+
+constexpr FaultWords faults[] = {
+    {StateFault::none, "none", ""},
+    {StateFault::no_device, "no_device",
+     "name the device in its message, or take it from the topic (sensor = \"topic:2\")"},
+    {StateFault::bad_state, "bad_state", "send what mixstream_device_message makes, whole"},
+    {StateFault::other_model, "other_model",
+     "a device and its stream need the same features, response and sample size, and a memory of everything"},
+    {StateFault::too_many_rows, "too_many_rows", "look at the device, or raise device_rows"},
+    {StateFault::too_heavy, "too_heavy", "look at the device's weights, or raise device_weight"},
+    {StateFault::impossible_state, "impossible_state",
+     "no rows have such moments: look at the device, and at who may publish for it"},
+    {StateFault::fewer_rows, "fewer_rows",
+     "a device that begins without its former rows raises its epoch, and only then"},
+    {StateFault::epoch_closed, "epoch_closed",
+     "states of an epoch before the device's last two come too late"},
+    {StateFault::epoch_jump, "epoch_jump",
+     "epochs are counts or seconds or milliseconds; look at the device, or POST its name to /reset"},
+    {StateFault::generation_jump, "generation_jump",
+     "a generation far ahead of the last: look at the device, or raise largest_jump"},
+    {StateFault::too_many_devices, "too_many_devices", "raise most_sensors"},
+    {StateFault::no_room, "no_room", "raise devices_mib, or give devices a smaller sample"},
+};
+
+JudgedState refused(StateFault fault, std::string words) {
+  return {fault, std::move(words), 0, nullptr};
+}
+
+/// Second moments of products: diagonal not negative, and Cauchy's and Schwarz's inequality.
+bool is_of_squares(const DenseMatrix& matrix) {
+  for (std::size_t i = 0; i < matrix.rows; ++i) {
+    if (!(matrix(i, i) >= 0.0)) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      const double most = std::sqrt(matrix(i, i)) * std::sqrt(matrix(j, j));
+      if (!(std::abs(matrix(i, j)) <= most * (1.0 + rounding) + rounding)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* name_of(StateFault fault) noexcept {
+  return std::ranges::find(faults, fault, &FaultWords::fault)->name;
+}
+
+std::string_view advice_on_state(std::string_view name) noexcept {
+  const auto* const found =
+      std::ranges::find_if(faults, [&](const FaultWords& words) { return name == words.name; });
+  return found == std::end(faults) ? std::string_view() : found->advice;
+}
+
+bool could_be_rows(const MomentState& state) {
+  const std::array<std::uint64_t, bin_count> bins = state.bin_rows();
+  const std::uint64_t held = std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
+  if (held > state.row_count()) return false;
+  if (held == 0) return true;
+  for (std::size_t bin = 0; bin < bin_count; ++bin) {
+    BinMask mask{};
+    mask[bin] = true;
+    if (bins[bin] == 0) continue;
+    const MomentTensor moments = state.moments(mask);
+    if (!(moments.total_weight() > 0.0)) return false;
+    for (const int power : {0, 2, 4, 6}) {
+      const int degree = (6 - power) / 2;
+      if (!is_of_squares(moments.view(power, degree, degree, Variables::extended))) return false;
+    }
+  }
+  return true;
+}
+
+JudgedState judge_state(std::span<const std::byte> bytes, const StateSettings& wanted,
+                        const DeviceSettings& settings) {
+  const Outcome<std::uint64_t> room = bytes_needed(wanted);
+  if (!room) return refused(StateFault::other_model, room.refusal().text);
+  Outcome<Snapshot> snapshot = decode(bytes, {.memory_budget = room.value()});
+  if (!snapshot) {
+    const bool larger = snapshot.refusal().reason == Reason::too_large;
+    return refused(larger ? StateFault::other_model : StateFault::bad_state, snapshot.refusal().text);
+  }
+  MomentState& state = snapshot.value().state;
+  Outcome<MomentState> empty = MomentState::create(wanted);
+  if (!empty) return refused(StateFault::other_model, empty.refusal().text);
+  if (const Verdict named = state.name_features(wanted.feature_map, wanted.response); !named)
+    return refused(StateFault::other_model, named.refusal().text);
+  if (const Verdict merged = empty.value().merge(state); !merged)
+    return refused(StateFault::other_model, merged.refusal().text);
+  const std::uint64_t rows = state.row_count();
+  if (rows > settings.most_rows)
+    return refused(StateFault::too_many_rows,
+                   std::to_string(rows) + " rows, device_rows is " + std::to_string(settings.most_rows));
+  if (!could_be_rows(state))
+    return refused(StateFault::impossible_state, "its moments contradict each other");
+  const double weight = rows == 0 ? 0.0 : state.moments().total_weight();
+  if (!(weight <= static_cast<double>(rows) * settings.most_weight * (1.0 + rounding)))
+    return refused(StateFault::too_heavy,
+                   "its " + std::to_string(rows) + " rows weigh " + std::to_string(weight));
+  return {StateFault::none, "", rows, std::make_shared<const Bytes>(encode(state))};
+}
+
+}  // namespace mixstream
