@@ -4,7 +4,7 @@
 #include <string>
 
 #include "experiments/json.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace experiments {
 

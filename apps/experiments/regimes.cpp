@@ -11,10 +11,10 @@
 
 #include "experiments/measured.hpp"
 #include "experiments/summary.hpp"
+#include "mixstream/core/noise_words.hpp"
+#include "mixstream/core/plain_number.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
-#include "mixstream/noise_words.hpp"
-#include "mixstream/plain_number.hpp"
 
 namespace experiments {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/settings.hpp"
 #include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/simulation.hpp"
-#include "mixstream/settings.hpp"
 
 namespace experiments {
 

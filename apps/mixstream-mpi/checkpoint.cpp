@@ -24,12 +24,11 @@ Outcome<std::string> checkpoint_path(const std::string& folder) {
     return Refusal{Reason::input_output, "cannot make the folder '" + folder + "': " + std::strerror(errno)};
   }
   std::string path = folder + "/checkpoint.mix";
-  if (const Verdict writable = check_writable(path); !writable) return writable.refusal();
+  if (const Done writable = check_writable(path); !writable) return writable.refusal();
   return path;
 }
 
-Verdict write_checkpoint(const std::string& path, const Bytes& state, const Work& work,
-                         const std::string& job) {
+Done write_checkpoint(const std::string& path, const Bytes& state, const Work& work, const std::string& job) {
   Outcome<Snapshot> snapshot = decode(state, without_budget());
   if (!snapshot) return snapshot.refusal();
   ByteWriter out;

@@ -17,8 +17,7 @@ inline constexpr std::uint32_t work_section = 512;  ///< of the state file
 Outcome<std::string> checkpoint_path(const std::string& folder);
 
 /// state: of the estimator, encoded. job: words that must be the same when the job goes on.
-Verdict write_checkpoint(const std::string& path, const Bytes& state, const Work& work,
-                         const std::string& job);
+Done write_checkpoint(const std::string& path, const Bytes& state, const Work& work, const std::string& job);
 
 struct Checkpoint {
   Bytes state;

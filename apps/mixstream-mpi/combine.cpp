@@ -38,8 +38,8 @@ void add(const Bytes& message, Outcome<Estimator>& branch) {
   Outcome<Estimator> more = Estimator::decode(in.take_bytes(in.left()), branch.value().settings());
   if (!more) {
     branch = more.refusal();
-  } else if (const Verdict verdict = branch.value().merge_branch(more.value()); !verdict) {
-    branch = verdict.refusal();
+  } else if (const Done done = branch.value().merge_branch(more.value()); !done) {
+    branch = done.refusal();
   }
 }
 

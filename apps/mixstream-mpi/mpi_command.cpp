@@ -61,7 +61,7 @@ void MpiCommand::add_to(CLI::App& command) {
       "--group, --half-life, --window and --threads.");
 }
 
-Verdict MpiCommand::check_words() const {
+Done MpiCommand::check_words() const {
   if (fit.files.empty())
     return refuse("name the files to read: standard input cannot be shared by processes");
   for (const std::string& file : fit.files) {
@@ -127,7 +127,7 @@ Outcome<PartSettings> MpiCommand::part_settings() const {
 
 int MpiCommand::run(Ranks& ranks) const {
   const Outcome<PartSettings> settings = part_settings();
-  Verdict sound = check_words();
+  Done sound = check_words();
   if (sound && !settings) sound = settings.refusal();
   if (!sound) return ranks.leads() ? fail_with(exit_usage, sound.refusal().text) : exit_fitted;
   if (!ranks.leads()) {

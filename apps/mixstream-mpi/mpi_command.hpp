@@ -19,7 +19,7 @@ struct MpiCommand {
   /// Patterns replaced by the files they match, in order; refused when one matches none.
   Outcome<std::vector<std::string>> files() const;
   /// Refuses what only one process can do.
-  Verdict check_words() const;
+  Done check_words() const;
   /// What must be the same when a job goes on from its checkpoint: all words that the answer depends on, and
   /// the files as they are.
   std::string job(const std::vector<std::string>& files) const;

@@ -179,7 +179,7 @@ void MpiRun::read_in_rounds() {
 }
 
 bool MpiRun::begin_branches() {
-  const Verdict begun = orders_.begin_branch(session().estimator());
+  const Done begun = orders_.begin_branch(session().estimator());
   return begun || fail(exit_data, begun.refusal().text);
 }
 
@@ -239,7 +239,7 @@ bool MpiRun::take_branches() {
   const auto began = Clock::now();
   const Outcome<Estimator> sum = orders_.combine();
   if (!sum) return fail(exit_data, sum.refusal().text);
-  if (const Verdict added = session().estimator().merge_branch(sum.value()); !added)
+  if (const Done added = session().estimator().merge_branch(sum.value()); !added)
     return fail(exit_data, added.refusal().text);
   combine_seconds_ += seconds_since(began);
   for (PartReport& report : reports_) bytes_read_ += std::exchange(report.bytes, 0);
@@ -250,7 +250,7 @@ bool MpiRun::take_branches() {
 bool MpiRun::write() {
   if (checkpoint_.empty()) return true;
   work_.shares = orders_.left();
-  const Verdict written = write_checkpoint(checkpoint_, session().estimator().encode(), work_, job_);
+  const Done written = write_checkpoint(checkpoint_, session().estimator().encode(), work_, job_);
   return written || fail(exit_data, written.refusal().text);
 }
 
@@ -259,7 +259,7 @@ void MpiRun::publish_all() {
   if (rows_in_branches_ == 0) return FitRun::publish_all();
   const Outcome<Estimator> sum = orders_.combine();
   Estimator copy = session().estimator();
-  const Verdict added = sum ? copy.merge_branch(sum.value()) : Verdict(sum.refusal());
+  const Done added = sum ? copy.merge_branch(sum.value()) : Done(sum.refusal());
   if (!added) {
     fail(exit_data, added.refusal().text);
     return;

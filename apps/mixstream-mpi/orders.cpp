@@ -49,7 +49,7 @@ void obey(Order order, ByteReader in, Ranks& ranks, Part& part) {
       ranks.gather(bytes_of(part.count()));
       break;
     case Order::branch:
-      if (const Verdict begun = part.begin_branch(in.take_bytes(in.left())); !begun)
+      if (const Done begun = part.begin_branch(in.take_bytes(in.left())); !begun)
         ranks.abandon("rank " + std::to_string(ranks.rank()) + ": " + begun.refusal().text);
       break;
     case Order::read:
@@ -89,7 +89,7 @@ std::vector<std::vector<std::uint64_t>> Orders::count() {
   return counts;
 }
 
-Verdict Orders::begin_branch(const Estimator& leader) {
+Done Orders::begin_branch(const Estimator& leader) {
   const Outcome<Estimator> branch = leader.branch();
   if (!branch) return branch.refusal();
   const Bytes bytes = branch.value().encode();

@@ -26,7 +26,7 @@ class Orders {
 
   void give_work(const Work& work, std::uint64_t source);
   std::vector<std::vector<std::uint64_t>> count();  ///< rows of the segments, by rank
-  Verdict begin_branch(const Estimator& leader);
+  Done begin_branch(const Estimator& leader);
   std::vector<PartReport> read(const std::vector<RoundLimits>& limits);
   Outcome<Estimator> combine();  ///< the branches live on
   std::vector<Share> left();

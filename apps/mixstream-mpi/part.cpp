@@ -78,7 +78,7 @@ void Part::take_work(Work work, std::size_t rank, std::uint64_t source) {
   if (!share_.empty()) offset_ = share_[0].range.begin;
 }
 
-Verdict Part::begin_branch(std::span<const std::byte> bytes) {
+Done Part::begin_branch(std::span<const std::byte> bytes) {
   Outcome<SolveSettings> solve = Estimator::saved_solve_settings(bytes);
   if (!solve) return solve.refusal();
   EstimatorSettings settings;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/moments/bytes.hpp"
+#include "mixstream/core/bytes.hpp"
 #include "refusals.hpp"
 #include "work.hpp"
 
@@ -57,7 +57,7 @@ class Part final : public RefusalListener {
   std::vector<std::uint64_t> count() const;
 
   /// Begins anew with an empty branch, from its bytes.
-  Verdict begin_branch(std::span<const std::byte> bytes);
+  Done begin_branch(std::span<const std::byte> bytes);
 
   /// Reads up to the limits. Which row is the last depends on the rows alone, not on how the bytes came;
   /// after a signal it ends sooner.

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/moments/bytes.hpp"
+#include "mixstream/core/bytes.hpp"
 
 namespace mixstream {
 

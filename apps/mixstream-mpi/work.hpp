@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fit_session.hpp"
-#include "mixstream/moments/bytes.hpp"
+#include "mixstream/core/bytes.hpp"
 
 namespace mixstream {
 

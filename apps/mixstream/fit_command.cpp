@@ -123,7 +123,7 @@ void FitCommand::add_memory_options(CLI::App& command) {
       ->group(past);
 }
 
-Verdict FitCommand::check_words() const {
+Done FitCommand::check_words() const {
   if (!group.empty() && !sensor.empty())
     return refuse("--group and --sensor do not go together: each group is a stream of its own");
   if (!gap.empty() && time.empty()) return refuse("--gap needs --time COLUMN: the rows' own clock");
@@ -175,7 +175,7 @@ Outcome<Memory> FitCommand::memory_of_past(const Memory& base) const {
 }
 
 Outcome<EstimatorSettings> FitCommand::settings(const EstimatorSettings& base) const {
-  if (const Verdict verdict = check_words(); !verdict) return verdict.refusal();
+  if (const Done done = check_words(); !done) return done.refusal();
   EstimatorSettings settings = base;
   Outcome<SolveSettings> solving = solve.settings(base.solve);
   if (!solving) return solving.refusal();

@@ -46,7 +46,7 @@ struct FitCommand {
   void add_output_options(CLI::App& command);
   void add_memory_options(CLI::App& command);
   Outcome<Memory> memory_of_past(const Memory& base) const;
-  Verdict check_words() const;
+  Done check_words() const;
 };
 
 }  // namespace mixstream

@@ -8,7 +8,7 @@
 
 #include "input/input.hpp"
 #include "mixstream/estimator.hpp"
-#include "mixstream/solve_words.hpp"
+#include "mixstream/solving/solve_words.hpp"
 #include "output.hpp"
 
 namespace CLI {

@@ -10,7 +10,7 @@
 #include "column_choice.hpp"
 #include "input/columns.hpp"
 #include "input/read_ahead.hpp"
-#include "mixstream/model_budget.hpp"
+#include "mixstream/estimator/model_budget.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "parallel_fit.hpp"
 #include "signals.hpp"
@@ -169,7 +169,7 @@ bool FitRun::check_files() {
   }
   for (const std::string& path : {command_.save, command_.report}) {
     if (path.empty()) continue;
-    if (const Verdict writable = check_writable(path); !writable)
+    if (const Done writable = check_writable(path); !writable)
       return fail(exit_data, writable.refusal().text);
   }
   return true;
@@ -248,7 +248,7 @@ bool FitRun::begin(Input& input) {
   if (!map.lags().empty() && command_.threads > 1 && command_.group.empty())
     return fail(exit_usage,
                 "lag(...) looks back at rows that another thread may have read: leave out --threads");
-  if (const Verdict gate = command_.solve.resolve_gate(map.names(), settings_.solve); !gate)
+  if (const Done gate = command_.solve.resolve_gate(map.names(), settings_.solve); !gate)
     return fail(exit_usage, gate.refusal().text);
   if (command_.model_memory) {
     const Outcome<std::size_t> rows = sample_rows_within(settings_, *command_.model_memory << 10);

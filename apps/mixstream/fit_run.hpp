@@ -102,7 +102,7 @@ class FitRun : public RefusalListener {
   void tell_passed_over(const Batch& batch);
   void read_parts(std::uint64_t begin);
   int finish();
-  Verdict write_page(PageReports reports);
+  Done write_page(PageReports reports);
   void write_last_page(const PageReports& reports);
   void tell_unfitted(const Report& report) const;
   bool too_many_refused(const LastFits& last) const;

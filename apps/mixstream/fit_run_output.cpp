@@ -133,7 +133,7 @@ bool FitRun::too_many_refused(const LastFits& last) const {
   return 10 * refused > rows;
 }
 
-Verdict FitRun::write_page(PageReports reports) {
+Done FitRun::write_page(PageReports reports) {
   for (Report& report : reports.list()) report.ingest_seconds = ingest_seconds_;
   PageInput input = session_->page(reports);
   input.version = MIXSTREAM_VERSION;
@@ -144,7 +144,7 @@ Verdict FitRun::write_page(PageReports reports) {
 
 void FitRun::write_last_page(const PageReports& reports) {
   if (command_.report.empty()) return;
-  if (const Verdict verdict = write_page(reports); !verdict) fail(exit_data, verdict.refusal().text);
+  if (const Done done = write_page(reports); !done) fail(exit_data, done.refusal().text);
 }
 
 /// A stream that never ends has a page too: renewed with its fits, but not all the time.
@@ -157,9 +157,9 @@ void FitRun::renew_page() {
     reports.add(std::move(report));
     return true;
   });
-  if (const Verdict verdict = write_page(std::move(reports)); !verdict && !page_failed_) {
+  if (const Done done = write_page(std::move(reports)); !done && !page_failed_) {
     page_failed_ = true;
-    complain(verdict.refusal().text);
+    complain(done.refusal().text);
   }
 }
 
@@ -171,9 +171,9 @@ void FitRun::tell_unfitted(const Report& report) const {
 
 void FitRun::save() {
   if (command_.save.empty()) return;
-  const Verdict verdict = plan_.group.empty() ? write_file(command_.save, session_->estimator().encode())
-                                              : session_->save_groups(command_.save);
-  if (!verdict) fail(exit_data, verdict.refusal().text);
+  const Done done = plan_.group.empty() ? write_file(command_.save, session_->estimator().encode())
+                                        : session_->save_groups(command_.save);
+  if (!done) fail(exit_data, done.refusal().text);
 }
 
 }  // namespace mixstream

@@ -102,14 +102,13 @@ void FitSession::begin_input() {
 void FitSession::end_inputs_at(std::uint64_t position) {
   position_ = position;
   rows_of_input_ = 0;
-  for (auto& [group, estimator] : estimators_)
-    estimator.state().begin_source(estimator.state().source(), position);
+  for (auto& [group, estimator] : estimators_) estimator.go_on_at({position, estimator.state().source()});
 }
 
 void FitSession::begin_part(std::uint64_t source, std::uint64_t position) {
   position_ = position;
   rows_of_input_ = 0;
-  estimator().state().begin_source(source);
+  estimator().go_on_at({0, source});
 }
 
 /// The group's own, if it has or gets one; a group of few rows gets it with its next row too many.
@@ -151,14 +150,14 @@ std::vector<FitSession::GroupRef> FitSession::groups() const {
   return groups;
 }
 
-Verdict FitSession::save_groups(const std::string& path) const {
+Done FitSession::save_groups(const std::string& path) const {
   Estimator empty = make_estimator();
-  empty.state().begin_source(0, next_position());
+  empty.go_on_at({next_position()});
   Outcome<GroupWriter> writer = GroupWriter::create(path, plan_.group, empty);
   if (!writer) return writer.refusal();
   for (const GroupRef& group : groups()) {
-    const Verdict added = group.small != nullptr ? writer.value().add(*group.name, *group.small)
-                                                 : writer.value().add(*group.name, *group.large);
+    const Done added = group.small != nullptr ? writer.value().add(*group.name, *group.small)
+                                              : writer.value().add(*group.name, *group.large);
     if (!added) return added.refusal();
   }
   return writer.value().finish();
@@ -189,7 +188,7 @@ bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
 bool FitSession::absorb_rows(const Batch& batch, std::size_t from, std::size_t to,
                              SessionListener& listener) {
   Estimator& only = estimator();
-  if (from < to && only.state().source() == 0) only.state().begin_source(source_of(batch.values(from)));
+  if (from < to && only.state().source() == 0) only.go_on_at({0, source_of(batch.values(from))});
   while (from < to) {
     const std::uint64_t until_due = std::max<std::uint64_t>(rows_until_fit(), 1);
     const std::size_t stop = from + static_cast<std::size_t>(std::min<std::uint64_t>(to - from, until_due));
@@ -230,7 +229,7 @@ bool FitSession::absorb_grouped_rows(const Batch& batch, std::size_t from, std::
     const std::string_view group = batch.texts[from];
     Estimator* const estimator = estimator_for(group);
     if (estimator != nullptr && estimator->state().source() == 0)
-      estimator->state().begin_source(source_of(batch.values(from)));
+      estimator->go_on_at({0, source_of(batch.values(from))});
     FewRows* const small = estimator == nullptr ? small_group_for(group, batch.values(from)) : nullptr;
     if (small != nullptr) {
       ++rows_;
@@ -253,19 +252,19 @@ bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_
                             SessionListener& listener) {
   Row row;
   if (!make_row(estimator, batch, i, listener, row)) return goes_on_;
-  estimator.state().begin_source(estimator.state().source(), position_ + rows_of_input_ - 1);
-  const RowVerdict verdict = estimator.absorb(row);
-  return verdict == RowVerdict::accepted || listener.refused(verdict, batch.places[i]);
+  const RowPosition position{position_ + rows_of_input_ - 1, estimator.state().source()};
+  const RowFault fault = estimator.absorb(row, position);
+  return fault == RowFault::none || listener.refused(fault, batch.places[i]);
 }
 
 bool FitSession::absorb_small(FewRows& small, const Batch& batch, std::size_t i, SessionListener& listener) {
   Row row;
   if (!make_row(small, batch, i, listener, row)) return goes_on_;
   const Layout& layout = settings_.state.layout;
-  const RowVerdict verdict = check(row, features_.size(), layout.constant_feature);
-  if (verdict != RowVerdict::accepted) {
-    small.count_refused(name_of(verdict));
-    return listener.refused(verdict, batch.places[i]);
+  const RowFault fault = check(row, features_.size(), layout.constant_feature);
+  if (fault != RowFault::none) {
+    small.count_refused(name_of(fault));
+    return listener.refused(fault, batch.places[i]);
   }
   small.add(row, position_ + rows_of_input_ - 1);
   return true;

@@ -12,7 +12,7 @@
 #include "group_file.hpp"
 #include "input/input.hpp"
 #include "mixstream/estimator.hpp"
-#include "mixstream/few_rows.hpp"
+#include "mixstream/model/few_rows.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "time_unit.hpp"
@@ -42,9 +42,9 @@ struct RowPlan {
 class SessionListener {
  public:
   virtual ~SessionListener() = default;
-  virtual bool fitted(const Report& report) = 0;                        ///< a fit that fell due by row count
-  virtual bool refused(const RefusedRow& row) = 0;                      ///< before it became numbers
-  virtual bool refused(RowVerdict verdict, const RowPlace& place) = 0;  ///< its numbers cannot be used
+  virtual bool fitted(const Report& report) = 0;                    ///< a fit that fell due by row count
+  virtual bool refused(const RefusedRow& row) = 0;                  ///< before it became numbers
+  virtual bool refused(RowFault fault, const RowPlace& place) = 0;  ///< its numbers cannot be used
   /// A feature has no value: the log of a negative number; expected: a lag that reaches before the first row.
   virtual bool refused_feature(std::string words, const RowPlace& place, bool expected) = 0;
   virtual bool refused_group(std::string_view group, const RowPlace& place) = 0;  ///< one group too many
@@ -81,7 +81,7 @@ class FitSession {
   /// The stream goes on there.
   void resume_at(std::uint64_t position) { position_ = position; }
   /// Writes a file of all groups.
-  Verdict save_groups(const std::string& path) const;
+  Done save_groups(const std::string& path) const;
 
   /// Rows that follow come from another input; and after them.
   void begin_input();

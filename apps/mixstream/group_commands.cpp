@@ -79,11 +79,11 @@ Outcome<Estimator> merged_empty(const std::vector<OpenGroups>& all, MergeAs as) 
   Estimator merged = all.front().empty;
   std::uint64_t next = merged.state().next_position();
   for (std::size_t i = 1; i < all.size(); ++i) {
-    if (const Verdict verdict = merged.merge(all[i].empty, as); !verdict)
-      return Refusal{verdict.refusal().reason, "'" + all[i].path + "': " + verdict.refusal().text};
+    if (const Done done = merged.merge(all[i].empty, as); !done)
+      return Refusal{done.refusal().reason, "'" + all[i].path + "': " + done.refusal().text};
     next = std::max(next, all[i].empty.state().next_position());
   }
-  merged.state().begin_source(0, next);
+  merged.go_on_at({next});
   return merged;
 }
 
@@ -97,7 +97,7 @@ Outcome<GroupModel> merged(const OpenGroups& first, GroupModel one, GroupModel o
     more->pour_into(sum);
     return GroupModel(std::move(sum));
   }
-  if (const Verdict verdict = sum.merge(std::get<Estimator>(other), as); !verdict) return verdict.refusal();
+  if (const Done done = sum.merge(std::get<Estimator>(other), as); !done) return done.refusal();
   return GroupModel(std::move(sum));
 }
 
@@ -112,7 +112,7 @@ Places places_in(const std::vector<OpenGroups>& all) {
   return places;
 }
 
-Verdict write_merged(std::vector<OpenGroups>& all, const std::string& output, MergeAs as) {
+Done write_merged(std::vector<OpenGroups>& all, const std::string& output, MergeAs as) {
   const Outcome<Estimator> empty = merged_empty(all, as);
   if (!empty) return empty.refusal();
   Outcome<GroupWriter> writer = GroupWriter::create(output, all.front().reader.column(), empty.value());
@@ -128,8 +128,7 @@ Verdict write_merged(std::vector<OpenGroups>& all, const std::string& output, Me
                        fmt::format("'{}': group \"{}\": {}", all[file].path, group, model.refusal().text)};
       sum = std::move(model).value();
     }
-    const Verdict added =
-        std::visit([&](const auto& model) { return writer.value().add(group, model); }, *sum);
+    const Done added = std::visit([&](const auto& model) { return writer.value().add(group, model); }, *sum);
     if (!added) return added.refusal();
   }
   return writer.value().finish();
@@ -145,7 +144,7 @@ int code_of(const Refusal& refusal) {
 int merge_group_files(const std::vector<std::string>& files, const std::string& output, MergeAs as) {
   Outcome<std::vector<OpenGroups>> all = open_all(files);
   if (!all) return fail_with(exit_data, all.refusal().text);
-  const Verdict written = write_merged(all.value(), output, as);
+  const Done written = write_merged(all.value(), output, as);
   return written ? exit_fitted : fail_with(exit_data, written.refusal().text);
 }
 

@@ -54,16 +54,16 @@ Outcome<GroupWriter> GroupWriter::create(const std::string& path, const std::str
   out.put(version);
   out.put(static_cast<std::uint64_t>(head.size()));
   out.put(head.written());
-  if (const Verdict written = writer.write(out.written()); !written) return written.refusal();
+  if (const Done written = writer.write(out.written()); !written) return written.refusal();
   return writer;
 }
 
-Verdict GroupWriter::write(std::span<const std::byte> bytes) {
+Done GroupWriter::write(std::span<const std::byte> bytes) {
   at_ += bytes.size();
   return file_.write(bytes);
 }
 
-Verdict GroupWriter::add(GroupEntry entry, const Bytes& bytes) {
+Done GroupWriter::add(GroupEntry entry, const Bytes& bytes) {
   entry.begin = at_;
   entry.size = bytes.size();
   entry.checksum = checksum(bytes);
@@ -71,24 +71,24 @@ Verdict GroupWriter::add(GroupEntry entry, const Bytes& bytes) {
   return write(bytes);
 }
 
-Verdict GroupWriter::add(const std::string& group, const FewRows& rows) {
+Done GroupWriter::add(const std::string& group, const FewRows& rows) {
   ByteWriter out;
   rows.encode(out);
   return add(GroupEntry{group, true, rows.rows()}, std::move(out).take());
 }
 
-Verdict GroupWriter::add(const std::string& group, const Estimator& estimator) {
+Done GroupWriter::add(const std::string& group, const Estimator& estimator) {
   return add(GroupEntry{group, false, estimator.state().row_count()}, estimator.encode());
 }
 
-Verdict GroupWriter::finish() {
+Done GroupWriter::finish() {
   ByteWriter index;
   index.put(static_cast<std::uint64_t>(entries_.size()));
   for (const GroupEntry& entry : entries_) put_entry(index, entry);
   const std::uint64_t sum = checksum(index.written());
   index.put(at_);
   index.put(sum);
-  if (const Verdict written = write(index.written()); !written) return written.refusal();
+  if (const Done written = write(index.written()); !written) return written.refusal();
   return file_.finish();
 }
 

@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
-#include "mixstream/few_rows.hpp"
-#include "mixstream/moments/bytes.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/outcome.hpp"
+#include "mixstream/model/few_rows.hpp"
 #include "mixstream/moments/state_file.hpp"
-#include "mixstream/outcome.hpp"
 
 namespace mixstream {
 
@@ -35,15 +35,15 @@ class GroupWriter {
                                      const Estimator& empty);
 
   /// Groups come in the order of their names.
-  Verdict add(const std::string& group, const FewRows& rows);
-  Verdict add(const std::string& group, const Estimator& estimator);
+  Done add(const std::string& group, const FewRows& rows);
+  Done add(const std::string& group, const Estimator& estimator);
   /// The file takes its name.
-  Verdict finish();
+  Done finish();
 
  private:
   explicit GroupWriter(FileWriter file) : file_(std::move(file)) {}
-  Verdict write(std::span<const std::byte> bytes);
-  Verdict add(GroupEntry entry, const Bytes& bytes);
+  Done write(std::span<const std::byte> bytes);
+  Done add(GroupEntry entry, const Bytes& bytes);
 
   FileWriter file_;
   std::uint64_t at_ = 0;

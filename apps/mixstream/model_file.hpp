@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/report/json.hpp"
 
 namespace mixstream {

@@ -128,8 +128,8 @@ ParallelOutcome absorb_in_parallel(Estimator& estimator, const ParallelPlan& pla
   count_all(parts, plan.position);
   run_all(parts, progress);
   for (const auto& part : parts) {
-    if (const Verdict verdict = estimator.merge_branch(part->estimator()); !verdict)
-      outcome.failure = verdict.refusal().text;
+    if (const Done done = estimator.merge_branch(part->estimator()); !done)
+      outcome.failure = done.refusal().text;
     outcome.end = std::max(outcome.end, part->end());
     outcome.refused.insert(outcome.refused.end(), part->refused_rows().begin(), part->refused_rows().end());
     if (outcome.failure.empty()) outcome.failure = part->failure();

@@ -275,7 +275,7 @@ void PredictCommand::add_to(CLI::App& command) {
       "blank.");
 }
 
-Verdict PredictCommand::check_words() const {
+Done PredictCommand::check_words() const {
   const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
   if (no_response && !response.empty()) return refuse("--no-response and -y contradict each other");
   if (no_response && smooth) return refuse("--smooth learns from y: leave out --no-response");
@@ -294,7 +294,7 @@ Outcome<double> PredictCommand::gap_seconds() const {
 }
 
 int PredictCommand::run() const {
-  if (const Verdict verdict = check_words(); !verdict) return fail_with(exit_usage, verdict.refusal().text);
+  if (const Done done = check_words(); !done) return fail_with(exit_usage, done.refusal().text);
   return PredictRun(*this).run();
 }
 

@@ -24,7 +24,7 @@ struct PredictCommand {
   std::vector<std::string> files;
 
   void add_to(CLI::App& command);
-  Verdict check_words() const;
+  Done check_words() const;
   Outcome<double> gap_seconds() const;  ///< 0: none
   int run() const;
 };

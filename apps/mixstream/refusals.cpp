@@ -10,20 +10,20 @@
 namespace mixstream {
 namespace {
 
-const char* words_of(RowVerdict verdict) {
-  switch (verdict) {
-    case RowVerdict::bad_weight:
+const char* words_of(RowFault fault) {
+  switch (fault) {
+    case RowFault::bad_weight:
       return "the weight is zero, negative, or outside 1e-100 to 1e15";
-    case RowVerdict::too_large:
+    case RowFault::too_large:
       return "a feature or the response is too large: its sixth power could overflow";
-    case RowVerdict::clock_jump:
+    case RowFault::clock_jump:
       return "the time is more than 64 half-lives away from the rows around it";
-    case RowVerdict::not_a_number:
+    case RowFault::not_a_number:
       return "a feature is not a number";
-    case RowVerdict::infinite:
+    case RowFault::infinite:
       return "a feature is infinite";
     default:
-      return name_of(verdict);
+      return name_of(fault);
   }
 }
 
@@ -186,8 +186,8 @@ bool RefusalListener::refused(const RefusedRow& row) {
   return judge({row.place, std::move(words), fatal, missing && !fatal, std::move(cause), remedy_for(row)});
 }
 
-bool RefusalListener::refused(RowVerdict verdict, const RowPlace& place) {
-  return judge({place, words_of(verdict), policy_.strict, false, name_of(verdict)});
+bool RefusalListener::refused(RowFault fault, const RowPlace& place) {
+  return judge({place, words_of(fault), policy_.strict, false, name_of(fault)});
 }
 
 bool RefusalListener::refused_feature(std::string words, const RowPlace& place, bool expected) {

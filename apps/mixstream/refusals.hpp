@@ -54,7 +54,7 @@ class RefusalListener : public SessionListener {
   explicit RefusalListener(RefusalPolicy policy) : policy_(policy) {}
 
   bool refused(const RefusedRow& row) final;
-  bool refused(RowVerdict verdict, const RowPlace& place) final;
+  bool refused(RowFault fault, const RowPlace& place) final;
   bool refused_group(std::string_view group, const RowPlace& place) final;
   bool refused_feature(std::string words, const RowPlace& place, bool expected) final;
 

@@ -177,7 +177,7 @@ void SimulateCommand::add_order_to(CLI::App& command) {
       ->transform(whole_number());
 }
 
-Verdict SimulateCommand::read_order(SimulationSettings& settings) const {
+Done SimulateCommand::read_order(SimulationSettings& settings) const {
   const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
   const std::vector<double> weights_of =
       settings.weights.empty() ? std::vector<double>(components, 1.0 / static_cast<double>(components))
@@ -207,7 +207,7 @@ Verdict SimulateCommand::read_order(SimulationSettings& settings) const {
   return read_gate(settings);
 }
 
-Verdict SimulateCommand::read_gate(SimulationSettings& settings) const {
+Done SimulateCommand::read_gate(SimulationSettings& settings) const {
   const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
   if (gate.empty() && !gate_coefficients.empty()) return refuse("--gate-coefficients needs --gate");
   if (gate.empty()) return std::monostate{};
@@ -253,7 +253,7 @@ Outcome<SimulationSettings> SimulateCommand::settings() const {
   if (!coefficients.empty()) settings.coefficients = coefficients;
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
   for (const double weight : weights) settings.weights.push_back(weight / total);
-  if (const Verdict verdict = read_order(settings); !verdict) return verdict.refusal();
+  if (const Done done = read_order(settings); !done) return done.refusal();
   return settings;
 }
 
@@ -265,8 +265,8 @@ int SimulateCommand::run() const {
   Simulation simulation(simulated);
   if (!truth.empty()) {
     const std::string json = truth_json(simulation, simulated).dump() + "\n";
-    if (const Verdict verdict = write_file(truth, std::as_bytes(std::span(json))); !verdict)
-      return fail_with(exit_data, verdict.refusal().text);
+    if (const Done done = write_file(truth, std::as_bytes(std::span(json))); !done)
+      return fail_with(exit_data, done.refusal().text);
   }
   RowWriter writer(format, simulated.map.columns(), sensors > 1);
   for (std::uint64_t i = 0; i < rows && end_requested() == 0; ++i) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 namespace CLI {
@@ -43,8 +43,8 @@ struct SimulateCommand {
  private:
   void add_order_to(CLI::App& command);
   Outcome<SimulationSettings> settings() const;
-  Verdict read_order(SimulationSettings& settings) const;
-  Verdict read_gate(SimulationSettings& settings) const;
+  Done read_order(SimulationSettings& settings) const;
+  Done read_gate(SimulationSettings& settings) const;
 };
 
 }  // namespace mixstream

@@ -10,7 +10,7 @@
 #include "exit_codes.hpp"
 #include "group_commands.hpp"
 #include "group_file.hpp"
-#include "mixstream/inspection.hpp"
+#include "mixstream/estimator/inspection.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "mixstream/report/counted.hpp"
 #include "moments_output.hpp"
@@ -113,7 +113,7 @@ void MergeCommand::add_to(CLI::App& command) {
 int MergeCommand::run() const {
   if (const std::string twice = named_twice(files); !twice.empty())
     return fail_with(exit_usage, "'" + twice + "' is given twice: its rows would count double");
-  if (const Verdict writable = check_writable(output); !writable)
+  if (const Done writable = check_writable(output); !writable)
     return fail_with(exit_data, writable.refusal().text);
   const MergeAs as = independent ? MergeAs::independent_streams : MergeAs::one_stream;
   if (holds_groups(files[0])) return merge_group_files(files, output, as);
@@ -122,12 +122,12 @@ int MergeCommand::run() const {
   for (std::size_t i = 1; i < files.size(); ++i) {
     const Outcome<Estimator> more = load(files[i]);
     if (!more) return fail_with(exit_data, more.refusal().text);
-    if (const Verdict verdict = merged.value().merge(more.value(), as); !verdict) {
-      return fail_with(exit_data, at(files[i], verdict.refusal()).text);
+    if (const Done done = merged.value().merge(more.value(), as); !done) {
+      return fail_with(exit_data, at(files[i], done.refusal()).text);
     }
   }
-  if (const Verdict verdict = write_file(output, merged.value().encode()); !verdict) {
-    return fail_with(exit_data, verdict.refusal().text);
+  if (const Done done = write_file(output, merged.value().encode()); !done) {
+    return fail_with(exit_data, done.refusal().text);
   }
   return exit_fitted;
 }

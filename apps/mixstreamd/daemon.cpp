@@ -43,7 +43,7 @@ Daemon::~Daemon() {
 
 Outcome<std::unique_ptr<Daemon>> Daemon::start(Config config) {
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(config)));
-  if (const Verdict verdict = daemon->open_streams(daemon->config_, {}); !verdict) return verdict.refusal();
+  if (const Done done = daemon->open_streams(daemon->config_, {}); !done) return done.refusal();
   if (daemon->config_.http) {
     Outcome<std::unique_ptr<WebServer>> web = WebServer::start(*daemon->config_.http, *daemon);
     if (!web) return web.refusal();
@@ -51,15 +51,15 @@ Outcome<std::unique_ptr<Daemon>> Daemon::start(Config config) {
     log(LogLevel::info, fmt::format("the page is at {}", daemon->web_->url()));
   }
   daemon->begin_workers();  // first: a source may make a refit due with its first message
-  if (const Verdict verdict = daemon->begin_sources(); !verdict) return verdict.refusal();
+  if (const Done done = daemon->begin_sources(); !done) return done.refusal();
   daemon->ready_ = true;
   return daemon;
 }
 
 /// The configuration's streams; those of `kept` are not opened but taken as they are.
-Verdict Daemon::open_streams(const Config& config, Streams kept) {
-  if (Verdict made = make_folder(config.state_folder); !made) return made;
-  if (Verdict owned = check_owner(config.state_folder); !owned) return owned;
+Done Daemon::open_streams(const Config& config, Streams kept) {
+  if (Done made = make_folder(config.state_folder); !made) return made;
+  if (Done owned = check_owner(config.state_folder); !owned) return owned;
   Streams opened;
   for (const StreamConfig& wanted : config.streams) {
     const auto same = std::ranges::find_if(
@@ -95,12 +95,12 @@ void Daemon::end_workers() {
 }
 
 /// Those that are not there yet.
-Verdict Daemon::begin_sources() {
-  if (Verdict verdict = begin_broker(); !verdict) return verdict;
+Done Daemon::begin_sources() {
+  if (Done done = begin_broker(); !done) return done;
   for (const std::shared_ptr<Stream>& stream : all()) {
     if (sources_.contains(stream->config().name)) continue;
     if (stream->config().topic.empty()) {
-      if (Verdict verdict = begin_source(stream); !verdict) return verdict;
+      if (Done done = begin_source(stream); !done) return done;
     } else if (config_.mqtt.own_sessions) {
       Outcome<std::unique_ptr<MqttClient>> session = begin_session(stream);
       if (!session) return session.refusal();
@@ -112,7 +112,7 @@ Verdict Daemon::begin_sources() {
 
 /// The session that publishes. Where streams have sessions of their own, it only takes what one that they
 /// once shared still brings.
-Verdict Daemon::begin_broker() {
+Done Daemon::begin_broker() {
   if (!config_.mqtt.enabled || mqtt_) return std::monostate{};
   SessionSettings settings{.mqtt = config_.mqtt,
                            .client_id = config_.mqtt.client_id,
@@ -145,7 +145,7 @@ Outcome<std::unique_ptr<MqttClient>> Daemon::begin_session(const std::shared_ptr
        .probes = false});
 }
 
-Verdict Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
+Done Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
   const StreamConfig& config = stream->config();
   Take take = [stream](const Arrival& arrival) { return stream->take(arrival); };
   const CutterSettings cutting = cutting_of(config);
@@ -155,7 +155,7 @@ Verdict Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
     sources_[config.name] = read_standard_input(standard_input_, std::move(take));
     return std::monostate{};
   }
-  const auto keep = [&](Outcome<std::unique_ptr<Source>> source) -> Verdict {
+  const auto keep = [&](Outcome<std::unique_ptr<Source>> source) -> Done {
     if (!source) return source.refusal();
     sources_[config.name] = std::move(source).value();
     return std::monostate{};
@@ -202,8 +202,8 @@ void Daemon::keep_due(Ticker& ticker) {
     stream->keep_feedback(1s);
     stream->keep_resets();
     if (!stream->snapshot_is_due()) continue;
-    if (const Verdict verdict = stream->snapshot(); !verdict)
-      log(LogLevel::error, verdict.refusal().text, stream->config().name);
+    if (const Done done = stream->snapshot(); !done)
+      log(LogLevel::error, done.refusal().text, stream->config().name);
   }
 }
 
@@ -262,8 +262,8 @@ void Daemon::notify(Clock::time_point now) {
 
 void Daemon::refit_all() {
   for (const std::shared_ptr<Stream>& stream : all()) {
-    if (const Verdict verdict = stream->request_refit(); !verdict)
-      log(LogLevel::warning, verdict.refusal().text, stream->config().name);
+    if (const Done done = stream->request_refit(); !done)
+      log(LogLevel::warning, done.refusal().text, stream->config().name);
   }
 }
 
@@ -271,9 +271,9 @@ bool Daemon::snapshot_all(const Streams& streams) {
   bool saved = true;
   for (const std::shared_ptr<Stream>& stream : streams) {
     stream->keep_feedback(0s);
-    const Verdict verdict = stream->snapshot();
-    if (!verdict) log(LogLevel::error, verdict.refusal().text, stream->config().name);
-    saved = saved && verdict;
+    const Done done = stream->snapshot();
+    if (!done) log(LogLevel::error, done.refusal().text, stream->config().name);
+    saved = saved && done;
   }
   return saved;
 }
@@ -329,14 +329,14 @@ std::shared_ptr<const StreamView> Daemon::find(const std::string& name) const {
   return nullptr;
 }
 
-Verdict Daemon::request_refit(const std::string& name) {
+Done Daemon::request_refit(const std::string& name) {
   for (const std::shared_ptr<Stream>& stream : all()) {
     if (stream->config().name == name) return stream->request_refit();
   }
   return Refusal{Reason::bad_settings, fmt::format("there is no stream '{}'", name)};
 }
 
-Verdict Daemon::request_reset(const std::string& name, const std::string& sensor) {
+Done Daemon::request_reset(const std::string& name, const std::string& sensor) {
   for (const std::shared_ptr<Stream>& stream : all()) {
     if (stream->config().name != name) continue;
     stream->request_reset(sensor);

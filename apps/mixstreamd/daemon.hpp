@@ -35,7 +35,7 @@ class Daemon final : public DaemonView {
   void tick();
   /// Puts a configuration that has been read and checked into force: streams that it does not change go on as
   /// they are. When it refuses, the old one is in force.
-  Verdict reload(Config config);
+  Done reload(Config config);
   void note_failed_reload();
   bool is_broken() const noexcept { return broken_; }  ///< a reload could not even go back: end
   void refit_all();
@@ -49,8 +49,8 @@ class Daemon final : public DaemonView {
   DaemonFigures figures() const override;
   std::vector<std::shared_ptr<const StreamView>> streams() const override;
   std::shared_ptr<const StreamView> find(const std::string& name) const override;
-  Verdict request_refit(const std::string& name) override;
-  Verdict request_reset(const std::string& name, const std::string& sensor) override;
+  Done request_refit(const std::string& name) override;
+  Done request_reset(const std::string& name, const std::string& sensor) override;
   Health health() const override;
   Health ready() const override;
 
@@ -59,15 +59,15 @@ class Daemon final : public DaemonView {
   using Clock = std::chrono::steady_clock;
 
   explicit Daemon(Config config);
-  Verdict open_streams(const Config& config, Streams kept);
-  Verdict begin_sources();
-  Verdict begin_source(const std::shared_ptr<Stream>& stream);
-  Verdict begin_broker();
+  Done open_streams(const Config& config, Streams kept);
+  Done begin_sources();
+  Done begin_source(const std::shared_ptr<Stream>& stream);
+  Done begin_broker();
   Outcome<std::unique_ptr<MqttClient>> begin_session(const std::shared_ptr<Stream>& stream) const;
   bool end_sources();
   void begin_workers();
   void end_workers();
-  Verdict put_in_force(Config config);
+  Done put_in_force(Config config);
   void leave(const Config& next);
   void leave_broker(const Config& next);
   bool snapshot_all(const Streams& streams);

@@ -81,12 +81,12 @@ int complain(const Refusal& refusal) {
 void reload(Daemon& daemon, const std::string& path) {
   notify_reloading();
   Outcome<Config> config = load_config(path);
-  const Verdict verdict = config ? daemon.reload(std::move(config).value()) : Verdict(config.refusal());
-  if (verdict) {
+  const Done done = config ? daemon.reload(std::move(config).value()) : Done(config.refusal());
+  if (done) {
     log(LogLevel::info, "the new configuration is in force");
   } else {
     daemon.note_failed_reload();
-    log(LogLevel::error, "the old configuration stays: " + verdict.refusal().text);
+    log(LogLevel::error, "the old configuration stays: " + done.refusal().text);
   }
   notify_manager("READY=1");
 }
@@ -143,8 +143,8 @@ int operate(const Config& config, const std::string& word, const Words& words) {
     return complain({Reason::bad_settings, fmt::format("{} has no stream '{}'", config.path, words.stream)});
   const std::string folder = config.state_folder + "/" + found->name;
   if (word == "backup") {
-    const Verdict verdict = back_up(*found, folder, words.target);
-    if (!verdict) return complain(verdict.refusal());
+    const Done done = back_up(*found, folder, words.target);
+    if (!done) return complain(done.refusal());
     fmt::print("{}\n", words.target);
     return 0;
   }
@@ -152,7 +152,7 @@ int operate(const Config& config, const std::string& word, const Words& words) {
   if (!stored) return complain(stored.refusal());
   if (word == "export") {
     const Outcome<Bytes> whole = whole_state(stored.value().fold);
-    const Verdict written = whole ? write_file(words.target, whole.value()) : Verdict(whole.refusal());
+    const Done written = whole ? write_file(words.target, whole.value()) : Done(whole.refusal());
     if (!written) return complain(written.refusal());
   }
   fmt::print("{}\n", to_json(stored.value(), found->name));

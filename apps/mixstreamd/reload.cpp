@@ -23,7 +23,7 @@ std::set<std::string> topics_of(const Config& config) {
 
 }  // namespace
 
-Verdict Daemon::reload(Config config) {
+Done Daemon::reload(Config config) {
   if (config.state_folder != config_.state_folder)
     return Refusal{Reason::bad_settings, "state_folder changes only with a restart"};
   if (const Health now = health(); !now.ok)
@@ -31,14 +31,14 @@ Verdict Daemon::reload(Config config) {
   if (config.http_text != config_.http_text)
     log(LogLevel::warning, "changes of [http] come into force with a restart");
   else if (web_)
-    if (const Verdict renewed = web_->renew(); !renewed)
+    if (const Done renewed = web_->renew(); !renewed)
       log(LogLevel::error, "the old certificate stays in use: " + renewed.refusal().text);
   const Config old = config_;
-  const Verdict verdict = put_in_force(std::move(config));
-  if (!verdict) {
-    const Verdict back = put_in_force(old);
+  const Done done = put_in_force(std::move(config));
+  if (!done) {
+    const Done back = put_in_force(old);
     broken_ = !back;
-    return broken_ ? back : verdict;
+    return broken_ ? back : done;
   }
   set_log(config_.log);
   const std::lock_guard lock(mutex_);
@@ -91,16 +91,16 @@ void Daemon::leave_broker(const Config& next) {
   }
 }
 
-Verdict Daemon::put_in_force(Config config) {
+Done Daemon::put_in_force(Config config) {
   ready_ = false;
   leave(config);
-  Verdict verdict = open_streams(config, all());
-  if (verdict) {
+  Done done = open_streams(config, all());
+  if (done) {
     config_ = std::move(config);
-    verdict = begin_sources();
+    done = begin_sources();
   }
   ready_ = true;
-  return verdict;
+  return done;
 }
 
 }  // namespace mixstream

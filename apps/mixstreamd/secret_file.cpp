@@ -25,7 +25,7 @@ bool is_credential(const std::string& path) {
   return folder != nullptr && path.starts_with(std::string(folder) + "/");
 }
 
-Verdict check_open(const Descriptor& file, const std::string& path) {
+Done check_open(const Descriptor& file, const std::string& path) {
   struct stat status {};
   if (file.number() < 0 || fstat(file.number(), &status) != 0) {
     return Refusal{Reason::input_output,
@@ -52,13 +52,13 @@ std::string secret_path(const std::string& text) {
                      text.substr(credential_prefix.size()));
 }
 
-Verdict check_secret_file(const std::string& path) {
+Done check_secret_file(const std::string& path) {
   return check_open(Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path);
 }
 
 Outcome<std::string> read_secret_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (const Verdict verdict = check_open(file, path); !verdict) return verdict.refusal();
+  if (const Done done = check_open(file, path); !done) return done.refusal();
   std::string secret(longest_secret + 1, '\0');
   const ssize_t size = read(file.number(), secret.data(), secret.size());
   if (size < 0) {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 
@@ -17,6 +17,6 @@ Outcome<std::string> read_secret_file(const std::string& path);
 std::string secret_path(const std::string& text);
 
 /// The same check for a file that a library reads itself, such as a private key.
-Verdict check_secret_file(const std::string& path);
+Done check_secret_file(const std::string& path);
 
 }  // namespace mixstream

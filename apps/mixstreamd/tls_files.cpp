@@ -13,8 +13,8 @@ Refusal tls_refusal(const std::string& what) {
   return {Reason::bad_settings, fmt::format("{}: {}", what, text)};
 }
 
-Verdict use_certificate(SSL_CTX& context, const std::string& certificate_file, const std::string& key_file) {
-  if (Verdict verdict = check_secret_file(key_file); !verdict) return verdict;
+Done use_certificate(SSL_CTX& context, const std::string& certificate_file, const std::string& key_file) {
+  if (Done done = check_secret_file(key_file); !done) return done;
   ERR_clear_error();
   if (SSL_CTX_use_certificate_chain_file(&context, certificate_file.c_str()) != 1)
     return tls_refusal(
@@ -24,7 +24,7 @@ Verdict use_certificate(SSL_CTX& context, const std::string& certificate_file, c
   return std::monostate{};
 }
 
-Verdict use_authorities(SSL_CTX& context, const std::string& ca_file) {
+Done use_authorities(SSL_CTX& context, const std::string& ca_file) {
   ERR_clear_error();
   if (SSL_CTX_load_verify_file(&context, ca_file.c_str()) == 1) return std::monostate{};
   return tls_refusal(fmt::format("ca_file {} holds no PEM certificate of an authority", ca_file));

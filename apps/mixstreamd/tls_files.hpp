@@ -6,17 +6,17 @@
 #include <memory>
 #include <string>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 
 using TlsContext = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
 
 /// Our own certificate (a chain) and its key, which nobody else may read.
-Verdict use_certificate(SSL_CTX& context, const std::string& certificate_file, const std::string& key_file);
+Done use_certificate(SSL_CTX& context, const std::string& certificate_file, const std::string& key_file);
 
 /// Whom we believe.
-Verdict use_authorities(SSL_CTX& context, const std::string& ca_file);
+Done use_authorities(SSL_CTX& context, const std::string& ca_file);
 
 /// With the reason that OpenSSL gave last.
 Refusal tls_refusal(const std::string& what);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "histogram.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/modes/modes_now.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/report/page.hpp"
 
 namespace mixstream {
@@ -122,11 +122,11 @@ class DaemonView {
 
   /// Asks for a re-solve soon; returns without waiting for it. Refuses an unknown stream, or one without
   /// rows.
-  virtual Verdict request_refit(const std::string& name) = 0;
+  virtual Done request_refit(const std::string& name) = 0;
 
   /// Has a sensor's sequence numbers forgotten soon; returns without waiting for it. Refuses an unknown
   /// stream.
-  virtual Verdict request_reset(const std::string& name, const std::string& sensor) = 0;
+  virtual Done request_reset(const std::string& name, const std::string& sensor) = 0;
 
   virtual Health health() const = 0;  ///< /healthz: not ok when rows cannot be kept or a thread is stuck
   virtual Health ready() const = 0;   ///< /readyz: not ok before states are loaded and sources subscribed

@@ -1,8 +1,8 @@
 // Saving at shutdown and resuming: the second run goes on with the rows and the fit of the first.
 #include <cstdio>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/moments/state_file.hpp"
-#include "mixstream/random.hpp"
 #include "mixstream/sensor_loop.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 #include "mixstream/sensor_loop.hpp"
 
 int main() {

@@ -2,7 +2,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 #include "mixstream/sensor_loop.hpp"
 
 int main() {

@@ -1,8 +1,8 @@
 // Two devices whose states merge: each ships its state as bytes, a third place adds and solves.
 #include <cstdio>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/estimator.hpp"
-#include "mixstream/random.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,7 +22,7 @@
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/state.hpp"
 #include "mixstream/report/report.hpp"
-#include "mixstream/solve.hpp"
+#include "mixstream/solving/solve.hpp"
 
 namespace mixstream {
 
@@ -39,7 +39,7 @@ struct EstimatorSettings {
 StateSettings sized_state(const EstimatorSettings& settings);
 
 /// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
-Verdict check(const SolveSettings& solve, const StateSettings& state);
+Done check(const SolveSettings& solve, const StateSettings& state);
 
 /// What of the model the rows may choose: nothing where such a model could not be followed. No throw.
 ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state);
@@ -74,6 +74,13 @@ struct ScheduledFit {
   FitFeedback feedback;
 };
 
+/// Where a row stands in a stream: its number, and which stream. With the seed they decide, and nothing else
+/// does, whether the sample has the row.
+struct RowPosition {
+  std::uint64_t row = 0;
+  std::uint64_t source = 0;
+};
+
 /// One thread at a time; copy it to solve elsewhere:
 ///   Estimator copy = estimator;                  // the thread of the rows
 ///   ScheduledFit fit = copy.fit_apart();         // another thread; rows go on meanwhile
@@ -85,7 +92,15 @@ class Estimator {
 
   /// Adds a row, or refuses it by name and counts it. No throw, no allocation, no lock; bounded, see
   /// MomentState and PolishDriver.
-  RowVerdict absorb(const Row& row) noexcept;
+  RowFault absorb(const Row& row) noexcept;
+  /// The same for a row that says where it stands: in any order, and divided among estimators in any way, the
+  /// rows make the same sample.
+  RowFault absorb(const Row& row, RowPosition position) noexcept;
+  /// Where the next row stands that does not say so itself. States that will be merged should have different
+  /// sources. No throw, no allocation.
+  void go_on_at(RowPosition next) noexcept;
+  /// Takes another state's pilot, before the first row: states of one pilot merge their polishes, too.
+  Done take_pilot(const Pilot& pilot);
 
   /// Counts a row that was refused before it became numbers, under the name of the reason. Allocates for new
   /// names. `sensor`: whose row it was, where that is known: its chain goes on without the row.
@@ -102,16 +117,13 @@ class Estimator {
   /// order has begun.
   bool describe_modes(ModesNow& now) const;
   /// Another source follows: rows in order begin new chains. No throw, no allocation.
-  void begin_chains() noexcept {
-    if (polish_) polish_->cut();
-  }
+  void begin_chains() noexcept;
   /// Refused rows by reason, here and before; only reasons that occurred.
   std::vector<std::pair<std::string, std::uint64_t>> refused() const;
 
   /// Whether a scheduled fit is due: by row count only, so that a resumed run asks where a continuous one
   /// did.
   bool fit_is_due() const noexcept;
-  bool every_is_due() const noexcept { return settings_.every > 0 && state_.row_count() >= next_every_; }
   std::uint64_t rows_until_due() const noexcept;  ///< at least 1 unless one is due now
 
   /// Solves, keeps the fit as the next start and the labels, and holds the polish against it. `detail`: of
@@ -121,29 +133,26 @@ class Estimator {
   /// scheduled_fit(), and what of it another estimator that had the same rows is to take.
   ScheduledFit fit_apart();
   /// Takes what a scheduled fit of a copy left. Refuses feedback of another model; then nothing changes.
-  Verdict take(const FitFeedback& feedback);
+  Done take(const FitFeedback& feedback);
 
   /// Solves and leaves no trace. `settings`: other ones than the estimator's own, such as another k.
-  Report fit() const { return fit(settings_.solve); }
+  Report fit() const { return fit(settings().solve); }
   Report fit(const SolveSettings& settings) const;
 
   /// Adds another estimator's rows. Checks first, changes after. Two polishes in the same coordinates add;
   /// else the polish begins anew at the next scheduled fit.
-  Verdict merge(const Estimator& other, MergeAs as = MergeAs::one_stream);
+  Done merge(const Estimator& other, MergeAs as = MergeAs::one_stream);
 
   /// An estimator without rows, with this one's pilot, last fit and polish anchor, for a part of the stream
   /// that another thread reads; and its rows, added back. Only with a memory of everything, and once the
   /// pilot is fixed.
   Outcome<Estimator> branch() const;
-  Verdict merge_branch(const Estimator& branch);
+  Done merge_branch(const Estimator& branch);
 
-  const MomentState& state() const noexcept { return state_; }
-  MomentState& state() noexcept { return state_; }
-  const EstimatorSettings& settings() const noexcept { return settings_; }
-  const std::optional<Mixture>& last_fit() const noexcept {
-    return last_fit_;
-  }                                       ///< the last scheduled one, raw
-  std::vector<DriftEvent> drift() const;  ///< the last 64 events of each kind, by row
+  const MomentState& state() const noexcept;
+  const EstimatorSettings& settings() const noexcept;
+  const std::optional<Mixture>& last_fit() const noexcept;  ///< the last scheduled one, raw
+  std::vector<DriftEvent> drift() const;                    ///< the last 64 events of each kind, by row
 
   /// Everything as bytes; restore goes on bit for bit on the same processor.
   Bytes encode() const;
@@ -152,38 +161,19 @@ class Estimator {
   /// How the saved estimator solved; the defaults if the bytes hold moments only.
   static Outcome<SolveSettings> saved_solve_settings(std::span<const std::byte> bytes);
 
- private:
-  friend class SensorLoop;  // an estimator in two halves, one for each thread
-  Estimator(const EstimatorSettings& settings, MomentState state);
-  bool polishes() const noexcept;
-  std::optional<std::span<const double>> modes_of(std::uint64_t sensor) const noexcept;
-  void fade_polish(const Forgetting::Clock& before) noexcept;
-  double present_weight(const Row& row) const noexcept;
-  std::span<const double> last_features() noexcept;
-  bool polish_is_under_way() const noexcept { return polish_ && polish_->wants_rows(); }
-  void reserve_events();
-  [[gnu::noinline]] RowVerdict absorb_and_polish(const Row& row) noexcept;
-  void polish(const Row& row) noexcept;
-  Report report_of(Solution solution) const;
-  SolveMemory solve_memory() const;
-  Verdict restore(std::span<const std::byte> bytes);
-  bool same_model(const PolishDriverState& driver) const noexcept;
-  void add_counts(const Estimator& other);
-  std::optional<Mixture> labels_in_pilot() const;
-  void watch_moments(const Solution& solution);
-  bool fits_tensor(const RememberedFit& fit) const;
-  std::optional<MomentTensor> recent_moments(const MomentTensor& now, const BinMask& bins) const;
+  Estimator(const Estimator& other);
+  Estimator& operator=(const Estimator& other);
+  Estimator(Estimator&& other) noexcept;  ///< what is left can only be assigned to, or go
+  Estimator& operator=(Estimator&& other) noexcept;
+  ~Estimator();
 
-  EstimatorSettings settings_;
-  MomentState state_;
-  std::optional<PolishDriver> polish_;
-  std::optional<Mixture> last_fit_;
-  std::optional<PaperStart> paper_;  // what the last scheduled fit of the paper's method left
-  std::vector<DriftEvent> drift_;    // of the polish
-  MomentWatch watch_;
-  std::map<std::string, std::uint64_t, std::less<>> refused_before_;  // they never became rows
-  std::uint64_t next_every_ = 0;
-  std::vector<double> pilot_features_;  // of the row at hand; the constant's place stays 1
+  class Parts;  ///< what it is made of: for the library's own rooms (estimator/parts.hpp)
+  explicit Estimator(Parts parts);
+  Parts& parts() noexcept { return *parts_; }
+  const Parts& parts() const noexcept { return *parts_; }
+
+ private:
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace mixstream

@@ -23,7 +23,6 @@
 #include <span>
 
 #include "mixstream/estimator.hpp"
-#include "mixstream/fiber.hpp"
 
 namespace mixstream {
 
@@ -56,7 +55,7 @@ class SensorLoop {
 
   /// Adds a row, or refuses it by name and counts it. Cost of Estimator::absorb, and d numbers and the
   /// polish's P^2 copied when the rows are given to the solver.
-  RowVerdict absorb(const Row& row) noexcept;
+  RowFault absorb(const Row& row) noexcept;
 
   /// The component that the row most likely belongs to; nothing before the first fit, and for a row that
   /// absorb would refuse. k d products.
@@ -74,7 +73,7 @@ class SensorLoop {
   /// The fit that classify uses, raw coordinates; no components before the first.
   const Mixture& fit() const noexcept;
   std::uint64_t rows() const noexcept;  ///< accepted
-  const VerdictCounts& verdicts() const noexcept;
+  const RowCounts& row_counts() const noexcept;
   bool refit_is_due() const noexcept;  ///< by the policy; the solver may still be at work
 
   // ---- Any thread. ----
@@ -129,8 +128,8 @@ class FixedSensorLoop {
     return FixedSensorLoop(std::move(core).value());
   }
 
-  RowVerdict absorb(const Features& features, double response, double weight = 1.0,
-                    double time = 0.0) noexcept {
+  RowFault absorb(const Features& features, double response, double weight = 1.0,
+                  double time = 0.0) noexcept {
     return core_.absorb({features, response, weight, time});
   }
   std::optional<std::size_t> classify(const Features& features, double response) const noexcept {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "combine.hpp"
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 
 namespace {
 
@@ -54,7 +54,7 @@ Estimator trunk_of(int d, std::size_t rows, std::uint64_t seed) {
 Estimator branch_of(int d, std::size_t rows, std::uint64_t seed) {
   Estimator branch = trunk_of(d, 256, 1).branch().value();
   Random random(seed);
-  branch.state().begin_source(seed + 1);
+  branch.go_on_at({0, seed + 1});
   std::vector<double> x(static_cast<std::size_t>(d), 1.0);
   for (std::size_t i = 0; i < rows; ++i) {
     for (std::size_t j = 1; j < x.size(); ++j) x[j] = random.uniform(-1.0, 1.0);

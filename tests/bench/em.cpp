@@ -9,10 +9,10 @@
 #include <string>
 
 #include "measure.hpp"
+#include "mixstream/cpu/instruction_set.hpp"
 #include "mixstream/likelihood/expectation.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/maximisation.hpp"
-#include "mixstream/monomials/instruction_set.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 using namespace mixstream;

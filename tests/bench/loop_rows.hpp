@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 #include "mixstream/sensor_loop.hpp"
 
 struct LoopRows {

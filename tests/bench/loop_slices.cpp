@@ -11,7 +11,7 @@
 
 #include "loop_rows.hpp"
 #include "measure.hpp"
-#include "mixstream/yield_point.hpp"
+#include "mixstream/core/yield_point.hpp"
 
 using namespace mixstream;
 

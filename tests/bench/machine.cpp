@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "measure.hpp"
-#include "mixstream/monomials/instruction_set.hpp"
+#include "mixstream/cpu/instruction_set.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "mixstream/tensor/spectral.hpp"
 #include "support/moments.hpp"

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <string>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/moments/device_message.hpp"
 #include "mixstream/moments/state_file.hpp"
-#include "mixstream/random.hpp"
 
 namespace {
 
@@ -16,7 +16,8 @@ using namespace mixstream;
 
 constexpr std::uint64_t generations = 3;
 
-void absorb(MomentState& state, Random& numbers, std::uint64_t rows) {
+template <class State>
+void absorb(State& state, Random& numbers, std::uint64_t rows) {
   for (std::uint64_t i = 0; i < rows; ++i) {
     const double x[2] = {1.0, 2.0 * numbers.uniform() - 1.0};
     const double y =
@@ -42,12 +43,12 @@ int main(int count, char** words) {
       const std::uint64_t source = 100 * device + epoch;
       MomentState state = MomentState::create(settings.state).value();
       state.begin_source(source);
-      all.state().begin_source(source);
+      all.go_on_at({0, source});
       Random numbers(source);
       Random same(source);
       for (std::uint64_t generation = 1; generation <= generations; ++generation) {
         absorb(state, numbers, 200);
-        absorb(all.state(), same, 200);
+        absorb(all, same, 200);
         const std::string name = "device" + std::to_string(device);
         const Bytes held = encode(state);
         const std::string path =

@@ -58,9 +58,9 @@ inline Found open_image(const Image& image) {
   if (const auto& snapshot = store.recovered().snapshot) {
     for (const mixstream::Section& section : snapshot->sections) add(section.bytes);
   }
-  const mixstream::Verdict replayed = store.replay([&](const mixstream::Record& record) {
+  const mixstream::Done replayed = store.replay([&](const mixstream::Record& record) {
     if (const auto message = message_in(record)) add(message->payload);
-    return mixstream::Verdict(std::monostate{});
+    return mixstream::Done(std::monostate{});
   });
   if (!replayed) return {true, replayed.refusal().reason, replayed.refusal().text};
   found.told = !store.recovered().notes.empty();

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/moments/bytes.hpp"
+#include "mixstream/core/bytes.hpp"
 #include "store/deduplication.hpp"
 #include "store/store.hpp"
 
@@ -54,7 +54,7 @@ class Program {
     }
     store_ = std::move(opened).value();
     if (const auto& snapshot = store_->recovered().snapshot) restore(*snapshot);
-    const mixstream::Verdict replayed = store_->replay([&](const mixstream::Record& record) {
+    const mixstream::Done replayed = store_->replay([&](const mixstream::Record& record) {
       if (const auto message = message_in(record)) {
         fold(text_in(message->payload));
       } else if (const auto fed = fed_message_in(record)) {
@@ -63,7 +63,7 @@ class Program {
       } else {
         complain("a record of a kind that was never written");
       }
-      return mixstream::Verdict(std::monostate{});
+      return mixstream::Done(std::monostate{});
     });
     if (!replayed) {
       if (replayed.refusal().reason != mixstream::Reason::input_output) complain(replayed.refusal().text);
@@ -158,7 +158,7 @@ class Program {
       return complain("a message came back changed");
     }
     const auto verdict = sensors_.take("source", 0, static_cast<std::uint64_t>(number));
-    if (verdict == mixstream::SequenceVerdict::fresh || !settings_.deduplicates) folded_.push_back(number);
+    if (verdict == mixstream::SequenceFate::fresh || !settings_.deduplicates) folded_.push_back(number);
   }
 
   void restore(const mixstream::StreamSnapshot& snapshot) {

@@ -36,7 +36,7 @@ std::optional<Fold> read_state(const char* path) {
     fmt::print(stderr, "{}\n", fold.refusal().text);
     return std::nullopt;
   }
-  const Verdict replayed =
+  const Done replayed =
       store.value()->replay([&](const Record& record) { return fold.value().take(record); });
   if (!replayed) fmt::print(stderr, "{}\n", replayed.refusal().text);
   if (!replayed) return std::nullopt;

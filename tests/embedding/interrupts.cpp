@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/interrupt.hpp"
-#include "mixstream/model.hpp"
+#include "mixstream/core/interrupt.hpp"
+#include "mixstream/model/model.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include <mutex>
 
-#include "unit/embedding/loop_rows.hpp"
+#include "unit/loop/loop_rows.hpp"
 
 using namespace mixstream;
 

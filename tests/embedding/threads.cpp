@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "unit/embedding/loop_rows.hpp"
+#include "unit/loop/loop_rows.hpp"
 
 using namespace mixstream;
 

@@ -64,9 +64,9 @@ void judge_table(std::span<const std::byte> bytes) {
   const Bytes again = table.encode();
   require(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()));
   for (const std::uint64_t sequence : {std::uint64_t{0}, std::uint64_t{5}, largest_sequence}) {
-    const SequenceVerdict first = table.take("s", 1, sequence);
-    const SequenceVerdict second = table.take("s", 1, sequence);
-    require(first == SequenceVerdict::fresh ? second == SequenceVerdict::duplicate : second == first);
+    const SequenceFate first = table.take("s", 1, sequence);
+    const SequenceFate second = table.take("s", 1, sequence);
+    require(first == SequenceFate::fresh ? second == SequenceFate::duplicate : second == first);
   }
   require(static_cast<bool>(Deduplication::decode(table.encode(), {})));
 }

@@ -38,7 +38,7 @@ bool same(const PayloadRow& a, const PayloadRow& b) {
 void judge(const PayloadRow& row, std::size_t index) {
   require(row.index == index && row.sensor.size() <= longest_sensor);
   require(row.epoch <= largest_sequence && row.sequence <= largest_sequence);
-  if (row.fault != PayloadFault::none) return require(!describe(row).empty());
+  if (row.fault != RowFault::none) return require(!describe(row).empty());
   require(row.row.features.size() == 3 && row.row.features[0] == 1.0);
   require(std::isfinite(row.row.features[1]) && std::isfinite(row.row.response));
   require(std::isfinite(row.row.weight) && std::isfinite(row.row.time));

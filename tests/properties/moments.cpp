@@ -65,7 +65,7 @@ std::vector<MomentState> split(const Stream& stream, const std::vector<std::size
   for (MomentState& state : states) RC_ASSERT(state.set_pilot(Pilot::identity(stream.layout.variables())));
   for (std::size_t i = 0; i < stream.size(); ++i) {
     states[part_of_row[i]].begin_source(0, i);
-    RC_ASSERT(states[part_of_row[i]].absorb(stream.row(i)) == RowVerdict::accepted);
+    RC_ASSERT(states[part_of_row[i]].absorb(stream.row(i)) == RowFault::none);
   }
   return states;
 }

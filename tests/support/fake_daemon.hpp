@@ -43,7 +43,7 @@ class FakeDaemon : public DaemonView {
       if (stream->name == name) return stream;
     return nullptr;
   }
-  Verdict request_reset(const std::string& name, const std::string& sensor) override {
+  Done request_reset(const std::string& name, const std::string& sensor) override {
     const std::lock_guard lock(mutex_);
     resets_asked_.push_back(name + " " + sensor);
     return std::monostate{};
@@ -52,7 +52,7 @@ class FakeDaemon : public DaemonView {
     const std::lock_guard lock(mutex_);
     return resets_asked_;
   }
-  Verdict request_refit(const std::string& name) override {
+  Done request_refit(const std::string& name) override {
     const auto stream = find(name);
     if (stream == nullptr || stream->rows.folded == 0)
       return Refusal{Reason::too_few_rows, "stream " + name + " has no rows yet"};

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/settings.hpp"
 #include "mixstream/rows/row.hpp"
-#include "mixstream/settings.hpp"
 
 struct Golden {
   std::size_t d = 0, k = 0, rows = 0;

@@ -104,7 +104,7 @@ inline mixstream::MomentState make_state(const mixstream::StateSettings& setting
 inline void absorb(mixstream::MomentState& state, const Stream& stream, std::size_t begin, std::size_t end) {
   state.begin_source(0, begin);
   for (std::size_t i = begin; i < end; ++i) {
-    if (state.absorb(stream.row(i)) != mixstream::RowVerdict::accepted) FAIL("row " << i << " was refused");
+    if (state.absorb(stream.row(i)) != mixstream::RowFault::none) FAIL("row " << i << " was refused");
   }
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "devices/device_settings.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/estimator.hpp"
-#include "mixstream/outcome.hpp"
 #include "payload/payload.hpp"
 #include "store/identity.hpp"
 #include "web/server.hpp"

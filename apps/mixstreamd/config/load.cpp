@@ -9,9 +9,9 @@
 
 #include "config.hpp"
 #include "devices/read_devices.hpp"
-#include "mixstream/model_budget.hpp"
+#include "mixstream/core/noise_words.hpp"
+#include "mixstream/estimator/model_budget.hpp"
 #include "mixstream/moments/state_file.hpp"
-#include "mixstream/noise_words.hpp"
 #include "secret_file.hpp"
 #include "sources/topic_filter.hpp"
 #include "table_reader.hpp"
@@ -29,7 +29,7 @@ LogConfig read_log(const toml::table& table, TableReader& outside, const std::st
     log.level = static_cast<LogLevel>(*level);
   if (const auto format = in.take_word("format", {"text", "json"}))
     log.format = static_cast<LogFormat>(*format);
-  outside.refuse(in.verdict());
+  outside.refuse(in.result());
   return log;
 }
 
@@ -57,7 +57,7 @@ std::optional<WebSettings> read_http(const toml::table& table, TableReader& outs
   }
   if (http.certificate_file.empty() != http.key_file.empty())
     in.refuse("certificate_file", "certificate_file and key_file belong together");
-  outside.refuse(in.verdict());
+  outside.refuse(in.result());
   if (!enabled) return std::nullopt;
   return http;
 }
@@ -104,7 +104,7 @@ MqttConfig read_mqtt(const toml::table& table, TableReader& outside, const std::
     in.refuse("tls", "must be true where certificates are given");
   if (mqtt.certificate_file.empty() != mqtt.key_file.empty())
     in.refuse("certificate_file", "certificate_file and key_file belong together");
-  outside.refuse(in.verdict());
+  outside.refuse(in.result());
   return mqtt;
 }
 
@@ -119,7 +119,7 @@ void read_source(TableReader& in, StreamConfig& stream) {
                       static_cast<int>(stream.standard_input) + static_cast<int>(!stream.replay.empty());
   if (sources != 1) in.refuse("name", "a stream has one source: topic, socket, stdin or replay");
   if (!stream.topic.empty()) {
-    if (const Verdict sound = check_filter(stream.topic); !sound) in.refuse("topic", sound.refusal().text);
+    if (const Done sound = check_filter(stream.topic); !sound) in.refuse("topic", sound.refusal().text);
   }
   if (stream.socket.empty()) return;
   const Outcome<SocketAddress> address = parse_address(stream.socket);
@@ -309,7 +309,7 @@ void read_limits(TableReader& in, StreamConfig& stream) {
 void read_budget(TableReader& in, StreamConfig& stream) {
   std::uint64_t budget = 0;
   in.take_whole("model_kib", budget, 1, 1ULL << 34);
-  if (budget == 0 || !in.verdict()) return;
+  if (budget == 0 || !in.result()) return;
   if (stream.estimator.state.reservoir_rows > 0)
     return in.refuse("model_kib", "chooses the sample's size: leave out sample_rows");
   const Outcome<std::size_t> rows = sample_rows_within(stream.estimator, budget << 10);
@@ -353,15 +353,15 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   read_identity(in, stream);
   read_budget(in, stream);
   read_devices(in, stream);
-  Verdict verdict = in.verdict();
-  if (verdict) {
-    const Verdict solvable = check(stream.estimator.solve, stream.payload.map.feature_count());
+  Done done = in.result();
+  if (done) {
+    const Done solvable = check(stream.estimator.solve, stream.payload.map.feature_count());
     const Outcome<std::uint64_t> bytes = bytes_needed(sized_state(stream.estimator));
     if (!solvable) in.refuse("k", solvable.refusal().text);
     if (!bytes) in.refuse("features", bytes.refusal().text);
-    verdict = in.verdict();
+    done = in.result();
   }
-  outside.refuse(verdict);
+  outside.refuse(done);
   return stream;
 }
 
@@ -427,7 +427,7 @@ Outcome<Config> parse_config(const std::string& text, const std::string& path) {
   for (const toml::table* stream : in.take_tables("stream"))
     config.streams.push_back(read_stream(*stream, in, path));
   check_together(in, config);
-  if (const Verdict verdict = in.verdict(); !verdict) return verdict.refusal();
+  if (const Done done = in.result(); !done) return done.refusal();
   return config;
 }
 

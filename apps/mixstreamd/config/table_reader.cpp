@@ -41,8 +41,8 @@ void TableReader::refuse(const char* key, const std::string& what) {
   refusal_ = Refusal{Reason::bad_settings, fmt::format("{}{} {}: {}", at(source), name_, key, what)};
 }
 
-void TableReader::refuse(const Verdict& verdict) {
-  if (!refusal_ && !verdict) refusal_ = verdict.refusal();
+void TableReader::refuse(const Done& done) {
+  if (!refusal_ && !done) refusal_ = done.refusal();
 }
 
 void TableReader::take(const char* key, std::string& value) {
@@ -147,7 +147,7 @@ std::vector<const toml::table*> TableReader::take_tables(const char* key) {
   return tables;
 }
 
-Verdict TableReader::verdict() const {
+Done TableReader::result() const {
   if (refusal_) return *refusal_;
   for (const auto& [key, node] : table_) {
     const std::string name(key.str());

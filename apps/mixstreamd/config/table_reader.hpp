@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 
@@ -41,10 +41,10 @@ class TableReader {
   /// Remembers that a key's value is wrong, with its line.
   void refuse(const char* key, const std::string& what);
   /// Takes over what a reader of a table inside found.
-  void refuse(const Verdict& verdict);
+  void refuse(const Done& done);
 
   /// What was wrong first, or the first key that was never taken.
-  Verdict verdict() const;
+  Done result() const;
 
  private:
   const toml::node* find(const char* key);

@@ -100,9 +100,9 @@ JudgedState judge_state(std::span<const std::byte> bytes, const StateSettings& w
   MomentState& state = snapshot.value().state;
   Outcome<MomentState> empty = MomentState::create(wanted);
   if (!empty) return refused(StateFault::other_model, empty.refusal().text);
-  if (const Verdict named = state.name_features(wanted.feature_map, wanted.response); !named)
+  if (const Done named = state.name_features(wanted.feature_map, wanted.response); !named)
     return refused(StateFault::other_model, named.refusal().text);
-  if (const Verdict merged = empty.value().merge(state); !merged)
+  if (const Done merged = empty.value().merge(state); !merged)
     return refused(StateFault::other_model, merged.refusal().text);
   const std::uint64_t rows = state.row_count();
   if (rows > settings.most_rows)

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "device_settings.hpp"
-#include "mixstream/moments/bytes.hpp"
+#include "mixstream/core/bytes.hpp"
 #include "mixstream/moments/state.hpp"
 
 namespace mixstream {

@@ -191,7 +191,7 @@ Outcome<MergedStates> merge_states(const std::vector<DeviceStates::Part>& parts,
   MergedStates merged{std::move(empty).value(), {}};
   for (const DeviceStates::Part& part : parts) {
     const Outcome<Snapshot> snapshot = decode(*part.state, {.memory_budget = model.memory_budget});
-    const Verdict added = snapshot ? merged.state.merge(snapshot.value().state) : Verdict(snapshot.refusal());
+    const Done added = snapshot ? merged.state.merge(snapshot.value().state) : Done(snapshot.refusal());
     if (!added) merged.left_out.push_back("device '" + part.device + "': " + added.refusal().text);
   }
   return merged;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "device_state.hpp"
-#include "mixstream/moments/bytes.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 

@@ -30,11 +30,11 @@ Outcome<StoredStream> read_once(const StreamConfig& config, const std::string& f
   if (!recovery.value().segments.empty()) {
     const Journal journal({.folder = folder}, recovery.value().segments.back().header.identity,
                           recovery.value().segments);
-    const Verdict verdict = journal.replay(recovered.replay_from, [&](const Record& record) {
+    const Done done = journal.replay(recovered.replay_from, [&](const Record& record) {
       ++replayed;
       return fold.value().take(record);
     });
-    if (!verdict) return verdict.refusal();
+    if (!done) return done.refusal();
   }
   return StoredStream{std::move(recovery).value(), std::move(fold).value(), replayed};
 }

@@ -26,6 +26,6 @@ std::string to_json(const StoredStream& stored, const std::string& name);
 
 /// A copy of the folder that a daemon can start from, read again before this returns. Refuses a target that
 /// exists.
-Verdict back_up(const StreamConfig& config, const std::string& folder, const std::string& target);
+Done back_up(const StreamConfig& config, const std::string& folder, const std::string& target);
 
 }  // namespace mixstream

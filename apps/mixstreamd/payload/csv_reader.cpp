@@ -67,16 +67,16 @@ class CsvPayloadReader final : public PayloadReader {
   const char* read_row(const char* at, const char* newline, const char* end, RowBuilder& rows) {
     const std::string_view line(at, newline);
     if (line.find('\0') != std::string_view::npos) {
-      rows.refuse_row(PayloadFault::binary, line);
+      rows.refuse_row(RowFault::binary, line);
       return newline + 1;
     }
     const char* next = newline + 1;
     if (cut_row(at, end, delimiter_, fields_, next) != Cut::row) {
-      rows.refuse_row(PayloadFault::open_quote, line);
+      rows.refuse_row(RowFault::open_quote, line);
       return newline + 1;
     }
     if (fields_.size() != uses_.size()) {
-      rows.refuse_row(PayloadFault::ragged, line);
+      rows.refuse_row(RowFault::ragged, line);
       return next;
     }
     rows.begin_row();

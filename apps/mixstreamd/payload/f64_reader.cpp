@@ -23,7 +23,7 @@ class F64Reader final : public PayloadReader {
       }
       rows.end_row();
     }
-    if (!payload.empty()) rows.refuse_row(PayloadFault::ragged, {});
+    if (!payload.empty()) rows.refuse_row(RowFault::ragged, {});
   }
 
  private:

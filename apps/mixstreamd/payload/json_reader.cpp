@@ -33,10 +33,10 @@ class JsonReader final : public PayloadReader {
     dom::element root;
     const simdjson::error_code error = parser_.parse(text.data(), text.size(), false).get(root);
     if (error == simdjson::MEMALLOC) throw std::bad_alloc();  // that is no fault of the message
-    if (error != simdjson::SUCCESS) return rows.refuse_row(PayloadFault::bad_json, text);
+    if (error != simdjson::SUCCESS) return rows.refuse_row(RowFault::bad_json, text);
     if (dom::array list; root.get(list) == simdjson::SUCCESS) return read_list(list, rows);
     dom::object object;
-    if (root.get(object) != simdjson::SUCCESS) return rows.refuse_row(PayloadFault::bad_json, text);
+    if (root.get(object) != simdjson::SUCCESS) return rows.refuse_row(RowFault::bad_json, text);
     if (dom::array list; object.at_key("rows").get(list) == simdjson::SUCCESS) {
       rows.begin_row();
       read_fields(object, rows);
@@ -61,7 +61,7 @@ class JsonReader final : public PayloadReader {
       } else if (element.get(numbers) == simdjson::SUCCESS && !columns_.empty()) {
         read_numbers(numbers, rows);
       } else {
-        rows.refuse_row(PayloadFault::bad_json, excerpt_of(element));
+        rows.refuse_row(RowFault::bad_json, excerpt_of(element));
       }
     }
   }
@@ -92,7 +92,7 @@ class JsonReader final : public PayloadReader {
   }
 
   void read_numbers(const dom::array& numbers, RowBuilder& rows) {
-    if (numbers.size() != columns_.size()) return rows.refuse_row(PayloadFault::ragged, "[...]");
+    if (numbers.size() != columns_.size()) return rows.refuse_row(RowFault::ragged, "[...]");
     rows.begin_row();
     std::size_t column = 0;
     for (const dom::element value : numbers) {
@@ -109,7 +109,7 @@ class JsonReader final : public PayloadReader {
     if (std::string_view name; value.get(name) == simdjson::SUCCESS) return rows.put_sensor(name);
     std::string name;
     if (value.is_bool() || !append_text(value, name))
-      return rows.fault(PayloadFault::bad_sensor, field.name, excerpt_of(value));
+      return rows.fault(RowFault::bad_sensor, field.name, excerpt_of(value));
     rows.put_sensor(std::move(name));
   }
 

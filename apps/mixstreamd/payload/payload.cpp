@@ -12,33 +12,32 @@ namespace {
 std::string what(const PayloadRow& row) {
   const std::string excerpt = joined({"\"", printable(row.excerpt.view()), "\""});
   switch (row.fault) {
-    case PayloadFault::none:
-      return "sound";
-    case PayloadFault::ragged:
+    case RowFault::ragged:
       return "more or fewer numbers than columns";
-    case PayloadFault::not_a_number:
+    case RowFault::not_a_number:
       return joined({excerpt, " is not a number"});
-    case PayloadFault::missing_value:
+    case RowFault::missing_value:
       return "missing value";
-    case PayloadFault::infinite:
+    case RowFault::infinite:
       return joined({excerpt, " is infinite or beyond the range of a double"});
-    case PayloadFault::binary:
+    case RowFault::binary:
       return "a NUL byte: binary data in a text";
-    case PayloadFault::open_quote:
+    case RowFault::open_quote:
       return joined({"a quoted field does not end properly; begins ", excerpt});
-    case PayloadFault::bad_json:
+    case RowFault::bad_json:
       return joined({"neither an object nor an array of rows: ", excerpt});
-    case PayloadFault::missing_key:
+    case RowFault::missing_key:
       return "there is no such field";
-    case PayloadFault::bad_sequence:
+    case RowFault::bad_sequence:
       return "not a whole number from 0 to 2^53 - 1";
-    case PayloadFault::bad_sensor:
+    case RowFault::bad_sensor:
       return joined({excerpt, " is not a name of at most ", std::to_string(longest_sensor), " bytes"});
+    default:
+      return name_of(row.fault);
   }
-  return "refused";
 }
 
-Verdict check_columns(const PayloadSettings& settings, const RowBuilder& rows) {
+Done check_columns(const PayloadSettings& settings, const RowBuilder& rows) {
   const std::vector<std::string>& columns = settings.columns;
   for (const std::string& column : columns) {
     if (std::ranges::count(columns, column) > 1)
@@ -56,34 +55,6 @@ Verdict check_columns(const PayloadSettings& settings, const RowBuilder& rows) {
 }
 
 }  // namespace
-
-const char* name_of(PayloadFault fault) noexcept {
-  switch (fault) {
-    case PayloadFault::none:
-      return "none";
-    case PayloadFault::ragged:
-      return "ragged";
-    case PayloadFault::not_a_number:
-      return "not_a_number";
-    case PayloadFault::missing_value:
-      return "missing_value";
-    case PayloadFault::infinite:
-      return "infinite";
-    case PayloadFault::binary:
-      return "binary";
-    case PayloadFault::open_quote:
-      return "open_quote";
-    case PayloadFault::bad_json:
-      return "bad_json";
-    case PayloadFault::missing_key:
-      return "missing_key";
-    case PayloadFault::bad_sequence:
-      return "bad_sequence";
-    case PayloadFault::bad_sensor:
-      return "bad_sensor";
-  }
-  return "unknown";
-}
 
 std::string describe(const PayloadRow& refused) {
   std::string text = joined({"row ", std::to_string(refused.index + 1), ": "});
@@ -120,7 +91,7 @@ Outcome<PayloadParser> PayloadParser::create(const PayloadSettings& settings) {
   if (settings.map.feature_count() == 0 || settings.response.empty())
     return Refusal{Reason::bad_settings, "rows need features and a response"};
   auto work = std::make_unique<Work>(settings);
-  if (const Verdict verdict = check_columns(settings, work->rows); !verdict) return verdict.refusal();
+  if (const Done done = check_columns(settings, work->rows); !done) return done.refusal();
   return PayloadParser(std::move(work));
 }
 

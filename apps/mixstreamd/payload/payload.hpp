@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "input/rows.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "mixstream/rows/row.hpp"
 
@@ -42,30 +42,12 @@ struct PayloadSettings {
   std::string weight = "weight";  ///< a row without one has weight 1
 };
 
-/// Why a row was refused. Names are stable, and those of RowFault where it has them.
-enum class PayloadFault : std::uint8_t {
-  none,
-  ragged,         ///< more or fewer numbers than columns; a block that ends inside a row
-  not_a_number,   ///< a text where a number was asked for
-  missing_value,  ///< empty, null or NaN
-  infinite,       ///< inf, or a number beyond the largest double
-  binary,         ///< a NUL byte in a text
-  open_quote,     ///< a quoted field that does not end properly
-  bad_json,       ///< not an object, nor an array of rows
-  missing_key,    ///< the object lacks a field that is needed
-  bad_sequence,   ///< an epoch or sequence number that is no whole number from 0 to 2^53 - 1
-  bad_sensor      ///< a sensor's name that is no text, or longer than longest_sensor
-};
-
 inline constexpr std::size_t longest_sensor = 256;  ///< bytes
-
-/// The stable name of a fault, such as "missing_key". No throw, no allocation.
-const char* name_of(PayloadFault fault) noexcept;
 
 /// One row of a message. Views hold until the next parse.
 struct PayloadRow {
   std::size_t index = 0;  ///< in the message, refused rows counted
-  PayloadFault fault = PayloadFault::none;
+  RowFault fault = RowFault::none;
   Row row;                  ///< unless refused; its numbers are finite, its features may not be
   std::string_view sensor;  ///< empty: the row names none
   bool numbered = false;    ///< whether it has a sequence number (also when it is refused otherwise)

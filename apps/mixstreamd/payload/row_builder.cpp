@@ -12,10 +12,10 @@ constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr double sequence_end = 0x1p53;
 constexpr std::size_t most_kept = 65536;  // rows: room for more is given back
 
-PayloadFault fault_of(NumberKind kind) noexcept {
-  return kind == NumberKind::missing    ? PayloadFault::missing_value
-         : kind == NumberKind::infinite ? PayloadFault::infinite
-                                        : PayloadFault::not_a_number;
+RowFault fault_of(NumberKind kind) noexcept {
+  return kind == NumberKind::missing    ? RowFault::missing_value
+         : kind == NumberKind::infinite ? RowFault::infinite
+                                        : RowFault::not_a_number;
 }
 
 }  // namespace
@@ -58,15 +58,15 @@ void RowBuilder::start(double arrival) {
   kept_.clear();
   std::ranges::fill(shared_, missing);
   shared_sensor_ = {};
-  shared_fault_.kind = PayloadFault::none;
+  shared_fault_.kind = RowFault::none;
 }
 
 void RowBuilder::begin_row() {
   std::ranges::copy(shared_, numbers_.begin());
   sensor_ = shared_sensor_;
-  fault_.kind = PayloadFault::none;
+  fault_.kind = RowFault::none;
   last_was_no_row_ = false;
-  if (shared_fault_.kind != PayloadFault::none) fault_ = shared_fault_;
+  if (shared_fault_.kind != RowFault::none) fault_ = shared_fault_;
 }
 
 void RowBuilder::share() {
@@ -92,8 +92,8 @@ void RowBuilder::put_sensor(std::string&& name) {
   sensor_ = kept_.emplace_back(std::move(name));
 }
 
-void RowBuilder::fault(PayloadFault fault, std::string_view column, std::string_view excerpt) noexcept {
-  if (fault_.kind == PayloadFault::none) fault_ = {fault, column, excerpt};
+void RowBuilder::fault(RowFault fault, std::string_view column, std::string_view excerpt) noexcept {
+  if (fault_.kind == RowFault::none) fault_ = {fault, column, excerpt};
 }
 
 void RowBuilder::end_row() {
@@ -101,7 +101,7 @@ void RowBuilder::end_row() {
   row.index = next_index_++;
   read_identity(row);
   require_all();
-  if (fault_.kind == PayloadFault::none) {
+  if (fault_.kind == RowFault::none) {
     features_.resize(features_.size() + map_.feature_count());
     const std::span<double> features = std::span(features_).last(map_.feature_count());
     map_.evaluate(numbers_, features);
@@ -119,11 +119,11 @@ void RowBuilder::end_row() {
 /// Sensor, epoch and sequence number, as far as they are sound: a refused row that comes again is a
 /// duplicate.
 void RowBuilder::read_identity(PayloadRow& row) {
-  if (sensor_.size() > longest_sensor) return fault(PayloadFault::bad_sensor, sensor_name_, sensor_);
+  if (sensor_.size() > longest_sensor) return fault(RowFault::bad_sensor, sensor_name_, sensor_);
   row.sensor = sensor_;
   const bool has_sequence =
       sequence_slot_ >= 0 && !std::isnan(numbers_[static_cast<std::size_t>(sequence_slot_)]);
-  if (!has_sequence || fault_.kind == PayloadFault::bad_sensor) return;
+  if (!has_sequence || fault_.kind == RowFault::bad_sensor) return;
   row.numbered = read_whole_number(epoch_slot_, row.epoch) && read_whole_number(sequence_slot_, row.sequence);
 }
 
@@ -136,13 +136,13 @@ bool RowBuilder::read_whole_number(int slot, std::uint64_t& number) {
     number = static_cast<std::uint64_t>(value);
     return true;
   }
-  fault(PayloadFault::bad_sequence, names_[at]);
+  fault(RowFault::bad_sequence, names_[at]);
   return false;
 }
 
 void RowBuilder::require_all() {
   for (std::size_t slot = 0; slot < required_; ++slot) {
-    if (std::isnan(numbers_[slot])) fault(PayloadFault::missing_key, names_[slot]);
+    if (std::isnan(numbers_[slot])) fault(RowFault::missing_key, names_[slot]);
   }
 }
 
@@ -152,7 +152,7 @@ double RowBuilder::optional(int slot, double otherwise) const noexcept {
   return std::isnan(value) ? otherwise : value;
 }
 
-void RowBuilder::refuse_row(PayloadFault fault, std::string_view excerpt) {
+void RowBuilder::refuse_row(RowFault fault, std::string_view excerpt) {
   const bool repeats = !rows_.empty() && next_index_ > 0 && last_was_no_row_ && rows_.back().fault == fault;
   ++next_index_;
   if (repeats) {
@@ -171,7 +171,7 @@ std::span<const PayloadRow> RowBuilder::finish() noexcept {
   const std::size_t d = map_.feature_count();
   const double* features = features_.data();  // it may have moved while it grew
   for (PayloadRow& row : rows_) {
-    if (row.fault != PayloadFault::none) continue;
+    if (row.fault != RowFault::none) continue;
     row.row.features = {features, d};
     features += d;
   }

@@ -40,17 +40,17 @@ class RowBuilder {
   void put_sensor(std::string_view name) noexcept { sensor_ = name; }  ///< lives as long as the payload
   void put_sensor(std::string&& name);                                 ///< is kept here
   /// The row is refused; the first fault of a row is the one that is told.
-  void fault(PayloadFault fault, std::string_view column = {}, std::string_view excerpt = {}) noexcept;
+  void fault(RowFault fault, std::string_view column = {}, std::string_view excerpt = {}) noexcept;
 
   void end_row();
   /// A row of which not even the fields can be told apart.
-  void refuse_row(PayloadFault fault, std::string_view excerpt);
+  void refuse_row(RowFault fault, std::string_view excerpt);
 
   std::span<const PayloadRow> finish() noexcept;
 
  private:
   struct Fault {
-    PayloadFault kind = PayloadFault::none;
+    RowFault kind = RowFault::none;
     std::string_view column{};
     Excerpt excerpt{};
   };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cutter.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "source.hpp"
 
 namespace mixstream {

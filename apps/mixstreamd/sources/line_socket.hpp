@@ -7,7 +7,7 @@
 
 #include "../config/config.hpp"
 #include "cutter.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "source.hpp"
 
 namespace mixstream {

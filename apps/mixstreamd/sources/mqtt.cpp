@@ -20,7 +20,7 @@ MqttClient::~MqttClient() {
 
 Outcome<std::unique_ptr<MqttClient>> MqttClient::start(SessionSettings settings) {
   auto session = std::make_shared<Session>(std::move(settings));
-  if (const Verdict verdict = session->set_up(); !verdict) return verdict.refusal();
+  if (const Done done = session->set_up(); !done) return done.refusal();
   Session::begin(session);
   return std::unique_ptr<MqttClient>(new MqttClient(std::move(session)));
 }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "../config/config.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "source.hpp"
 
 namespace mixstream {

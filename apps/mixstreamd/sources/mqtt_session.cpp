@@ -59,9 +59,9 @@ MqttClient::Session::~Session() {
   if (client_ != nullptr) mosquitto_destroy(client_);
 }
 
-Verdict MqttClient::Session::set_up() {
+Done MqttClient::Session::set_up() {
   if (client_ == nullptr) return Refusal{Reason::input_output, "MQTT: the client could not be made"};
-  if (Verdict verdict = set_up_client(*client_, settings_.mqtt); !verdict) return verdict;
+  if (Done done = set_up_client(*client_, settings_.mqtt); !done) return done;
   if (settings_.publishes) {  // the broker says "offline" for us when we are gone without a word
     const std::string topic = settings_.mqtt.prefix + "/status";
     const std::string_view will = offline;

@@ -29,7 +29,7 @@ class MqttClient::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  Verdict set_up();
+  Done set_up();
   static void begin(const std::shared_ptr<Session>& session);
 
   // ---- Any thread; none of these waits for the broker. ----

@@ -17,18 +17,18 @@ constexpr std::string_view disbelieves_certificate =
     "the broker ended TLS: it may not believe our certificate_file";
 
 /// Whether the files can be used at all, before the library finds out at every attempt to connect.
-Verdict check_tls_files(const MqttConfig& config) {
+Done check_tls_files(const MqttConfig& config) {
   const TlsContext context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
   if (context == nullptr) return tls_refusal("MQTT over TLS cannot be set up");
   if (!config.ca_file.empty()) {
-    if (Verdict verdict = use_authorities(*context, config.ca_file); !verdict) return verdict;
+    if (Done done = use_authorities(*context, config.ca_file); !done) return done;
   }
   if (config.certificate_file.empty()) return std::monostate{};
   return use_certificate(*context, config.certificate_file, config.key_file);
 }
 
-Verdict set_up_tls(mosquitto& client, const MqttConfig& config) {
-  if (Verdict verdict = check_tls_files(config); !verdict) return verdict;
+Done set_up_tls(mosquitto& client, const MqttConfig& config) {
+  if (Done done = check_tls_files(config); !done) return done;
   const auto given = [](const std::string& path) { return path.empty() ? nullptr : path.c_str(); };
   const char* folder = config.ca_file.empty() ? "/etc/ssl/certs" : nullptr;
   int code = mosquitto_tls_set(&client, given(config.ca_file), folder, given(config.certificate_file),
@@ -61,7 +61,7 @@ std::string closed_tls_words(const MqttConfig& config) {
   return std::string(config.certificate_file.empty() ? wants_certificate : disbelieves_certificate);
 }
 
-Verdict set_up_client(mosquitto& client, const MqttConfig& config) {
+Done set_up_client(mosquitto& client, const MqttConfig& config) {
   const int version = config.version == "5" ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311;
   mosquitto_int_option(&client, MOSQ_OPT_PROTOCOL_VERSION, version);
   mosquitto_int_option(&client, MOSQ_OPT_TCP_NODELAY, 1);
@@ -76,7 +76,7 @@ Verdict set_up_client(mosquitto& client, const MqttConfig& config) {
     mosquitto_username_pw_set(&client, config.username.c_str(),
                               password.empty() ? nullptr : password.c_str());
   }
-  return config.tls ? set_up_tls(client, config) : Verdict(std::monostate{});
+  return config.tls ? set_up_tls(client, config) : Done(std::monostate{});
 }
 
 }  // namespace mixstream

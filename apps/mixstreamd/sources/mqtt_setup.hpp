@@ -6,12 +6,12 @@
 #include <string>
 
 #include "../config/config.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 
 /// Version, user and password, TLS. Refuses secrets that others may read and certificates that do not load.
-Verdict set_up_client(mosquitto& client, const MqttConfig& config);
+Done set_up_client(mosquitto& client, const MqttConfig& config);
 
 /// What to do about a TLS failure, by what the library's log said of it.
 std::string tls_words(const std::string& detail);

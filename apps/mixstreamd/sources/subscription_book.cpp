@@ -50,7 +50,7 @@ void SubscriptionBook::write(const std::set<std::string>& filters) {
   if (filters == noted_ || path_.empty()) return;
   std::string text = place_ + "\n";
   for (const std::string& filter : filters) text += filter + "\n";
-  if (const Verdict written = write_file(path_, std::as_bytes(std::span(text))); written)
+  if (const Done written = write_file(path_, std::as_bytes(std::span(text))); written)
     noted_ = filters;
   else
     log(LogLevel::warning, "subscriptions could not be noted: " + written.refusal().text);

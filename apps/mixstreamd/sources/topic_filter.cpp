@@ -35,7 +35,7 @@ Refusal unsound(std::string_view filter, std::string_view why) {
 
 }  // namespace
 
-Verdict check_filter(std::string_view filter) {
+Done check_filter(std::string_view filter) {
   const std::string_view plain = plain_filter(filter);
   if (filter.starts_with(shared_prefix)) {
     const std::string_view group = level_of(filter, 2);

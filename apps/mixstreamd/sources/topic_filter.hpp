@@ -5,13 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 
 /// Refuses what a broker would: a `#` that is not the last level, a wildcard inside a level, an empty or
 /// overlong text, control characters, a shared subscription without group or filter.
-Verdict check_filter(std::string_view filter);
+Done check_filter(std::string_view filter);
 
 /// The filter that topics are held against: of `$share/GROUP/FILTER` what stands behind the group. No throw,
 /// no allocation.

@@ -6,13 +6,13 @@
 
 namespace mixstream {
 
-const char* name_of(ClockVerdict verdict) noexcept {
-  switch (verdict) {
-    case ClockVerdict::fine:
+const char* name_of(ClockFate fate) noexcept {
+  switch (fate) {
+    case ClockFate::fine:
       return "fine";
-    case ClockVerdict::clock_ahead:
+    case ClockFate::clock_ahead:
       return "clock_ahead";
-    case ClockVerdict::clock_jump:
+    case ClockFate::clock_jump:
       return "clock_jump";
   }
   return "unknown";
@@ -29,16 +29,16 @@ ClockGuard::Sensor* ClockGuard::sensor_of(std::string_view name, double arrival)
   return &sensors_.emplace(name, Sensor{}).first->second;
 }
 
-ClockVerdict ClockGuard::judge(std::string_view sensor, double time, double arrival) {
-  if (!is_needed()) return ClockVerdict::fine;
-  if (time > arrival + settings_.clock_tolerance) return ClockVerdict::clock_ahead;
+ClockFate ClockGuard::judge(std::string_view sensor, double time, double arrival) {
+  if (!is_needed()) return ClockFate::fine;
+  if (time > arrival + settings_.clock_tolerance) return ClockFate::clock_ahead;
   Sensor* const known = sensor_of(sensor, arrival);
   const bool jumps = started_ && !(std::abs(time - latest_) <= largest_jump * half_life_);
-  if (known == nullptr) return jumps ? ClockVerdict::clock_jump : ClockVerdict::fine;
+  if (known == nullptr) return jumps ? ClockFate::clock_jump : ClockFate::fine;
   known->seen = arrival;
   known->jumps = jumps;
-  if (!jumps) return ClockVerdict::fine;
-  return most_jump(arrival) ? ClockVerdict::fine : ClockVerdict::clock_jump;
+  if (!jumps) return ClockFate::fine;
+  return most_jump(arrival) ? ClockFate::fine : ClockFate::clock_jump;
 }
 
 /// Of those that sent within the last minute, or half-life.

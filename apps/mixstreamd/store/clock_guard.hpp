@@ -9,19 +9,19 @@
 #include <string>
 #include <string_view>
 
-#include "mixstream/moments/bytes.hpp"
+#include "mixstream/core/bytes.hpp"
 #include "store/identity.hpp"
 
 namespace mixstream {
 
-enum class ClockVerdict : std::uint8_t {
+enum class ClockFate : std::uint8_t {
   fine,
   clock_ahead,  ///< the row's time is ahead of its arrival: minutes and seconds mixed up, or a wrong clock
   clock_jump    ///< many half-lives away from the other sensors' time
 };
 
-/// The stable name of a verdict, such as "clock_ahead". No throw, no allocation.
-const char* name_of(ClockVerdict verdict) noexcept;
+/// The stable name of a fate, such as "clock_ahead". No throw, no allocation.
+const char* name_of(ClockFate fate) noexcept;
 
 /// One thread at a time; copyable. By rows and arrivals alone, so that a journal read again does the same.
 class ClockGuard {
@@ -34,7 +34,7 @@ class ClockGuard {
 
   /// A jump passes only when most of the sensors that send jump; that several rows must agree on it is then
   /// the moments' own rule. Allocates for new sensors only.
-  ClockVerdict judge(std::string_view sensor, double time, double arrival);
+  ClockFate judge(std::string_view sensor, double time, double arrival);
   /// The row was folded: its time is the stream's, if it is the latest, or if the clock was set back to it.
   void folded(double time) noexcept;
 

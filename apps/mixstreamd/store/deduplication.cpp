@@ -13,19 +13,19 @@ Refusal damaged() {
 
 }  // namespace
 
-const char* name_of(SequenceVerdict verdict) noexcept {
-  switch (verdict) {
-    case SequenceVerdict::fresh:
+const char* name_of(SequenceFate fate) noexcept {
+  switch (fate) {
+    case SequenceFate::fresh:
       return "fresh";
-    case SequenceVerdict::duplicate:
+    case SequenceFate::duplicate:
       return "duplicate";
-    case SequenceVerdict::too_old:
+    case SequenceFate::too_old:
       return "too_old";
-    case SequenceVerdict::old_epoch:
+    case SequenceFate::old_epoch:
       return "old_epoch";
-    case SequenceVerdict::too_many_sensors:
+    case SequenceFate::too_many_sensors:
       return "too_many_sensors";
-    case SequenceVerdict::sequence_jump:
+    case SequenceFate::sequence_jump:
       return "sequence_jump";
   }
   return "unknown";
@@ -46,7 +46,7 @@ void SequenceWindow::set(std::uint64_t sequence, bool value) noexcept {
   word = value ? word | mask : word & ~mask;
 }
 
-SequenceVerdict SequenceWindow::take(std::uint64_t sequence) noexcept {
+SequenceFate SequenceWindow::take(std::uint64_t sequence) noexcept {
   if (sequence > highest_) {
     if (sequence - highest_ >= width)
       bits_.fill(0);
@@ -54,13 +54,13 @@ SequenceVerdict SequenceWindow::take(std::uint64_t sequence) noexcept {
       for (std::uint64_t between = highest_ + 1; between < sequence; ++between) set(between, false);
     highest_ = sequence;
   } else {
-    if (highest_ - sequence >= width) return SequenceVerdict::too_old;
-    if (bit(sequence)) return SequenceVerdict::duplicate;
+    if (highest_ - sequence >= width) return SequenceFate::too_old;
+    if (bit(sequence)) return SequenceFate::duplicate;
     lowest_ = std::min(lowest_, sequence);
   }
   set(sequence, true);
   ++seen_;
-  return SequenceVerdict::fresh;
+  return SequenceFate::fresh;
 }
 
 void SequenceWindow::encode(ByteWriter& out) const {
@@ -106,22 +106,21 @@ Deduplication& Deduplication::operator=(const Deduplication& other) {
   return *this;
 }
 
-SequenceVerdict Deduplication::take(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence,
-                                    double arrival) {
+SequenceFate Deduplication::take(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence,
+                                 double arrival) {
   if (last_ == sensors_.end() || last_->first != sensor) last_ = sensors_.find(sensor);
   if (last_ == sensors_.end()) return take_new(sensor, epoch, sequence, arrival);
   last_->second.seen = arrival;
-  if (!believes(last_->second, epoch, sequence)) return SequenceVerdict::sequence_jump;
+  if (!believes(last_->second, epoch, sequence)) return SequenceFate::sequence_jump;
   return take_known(last_->second, epoch, sequence);
 }
 
-SequenceVerdict Deduplication::take_new(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence,
-                                        double arrival) {
-  if (sequence > largest_first || epoch > largest_first) return SequenceVerdict::sequence_jump;
-  if (sensors_.size() >= settings_.most_sensors && !make_room(arrival))
-    return SequenceVerdict::too_many_sensors;
+SequenceFate Deduplication::take_new(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence,
+                                     double arrival) {
+  if (sequence > largest_first || epoch > largest_first) return SequenceFate::sequence_jump;
+  if (sensors_.size() >= settings_.most_sensors && !make_room(arrival)) return SequenceFate::too_many_sensors;
   last_ = sensors_.emplace(sensor, Sensor{.current = SequenceWindow(epoch, sequence), .seen = arrival}).first;
-  return SequenceVerdict::fresh;
+  return SequenceFate::fresh;
 }
 
 /// By the arrivals of rows alone, so that a journal that is read again does the same.
@@ -153,21 +152,21 @@ bool Deduplication::believes(Sensor& sensor, std::uint64_t epoch, std::uint64_t 
   return true;
 }
 
-SequenceVerdict Deduplication::take_known(Sensor& sensor, std::uint64_t epoch, std::uint64_t sequence) {
+SequenceFate Deduplication::take_known(Sensor& sensor, std::uint64_t epoch, std::uint64_t sequence) {
   if (epoch > sensor.current.epoch()) {
     sensor.previous = sensor.current;  // its gaps, and those of the one it replaces, stay counted
     sensor.current = SequenceWindow(epoch, sequence);
-    return SequenceVerdict::fresh;
+    return SequenceFate::fresh;
   }
   SequenceWindow* const window = epoch == sensor.current.epoch()                        ? &sensor.current
                                  : sensor.previous && epoch == sensor.previous->epoch() ? &*sensor.previous
                                                                                         : nullptr;
-  if (window == nullptr) return SequenceVerdict::old_epoch;
+  if (window == nullptr) return SequenceFate::old_epoch;
   const std::uint64_t before = window->gaps();
-  const SequenceVerdict verdict = window->take(sequence);
+  const SequenceFate fate = window->take(sequence);
   if (window->gaps() > before) opened_gaps_ += window->gaps() - before;
   gaps_ += window->gaps() - before;  // modulo 2^64: falls when a gap is filled
-  return verdict;
+  return fate;
 }
 
 bool Deduplication::forget(std::string_view sensor) {

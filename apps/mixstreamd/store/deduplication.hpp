@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "mixstream/moments/bytes.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "store/identity.hpp"
 
 namespace mixstream {
@@ -20,7 +20,7 @@ namespace mixstream {
 /// Epochs and sequence numbers are at most this, so that every format carries them exactly.
 inline constexpr std::uint64_t largest_sequence = (std::uint64_t{1} << 53) - 1;
 
-enum class SequenceVerdict : std::uint8_t {
+enum class SequenceFate : std::uint8_t {
   fresh,             ///< never seen: fold it
   duplicate,         ///< seen
   too_old,           ///< before the window: nobody knows whether it was seen
@@ -29,8 +29,8 @@ enum class SequenceVerdict : std::uint8_t {
   sequence_jump      ///< further ahead than is believed of one row
 };
 
-/// The stable name of a verdict, such as "too_old". No throw, no allocation.
-const char* name_of(SequenceVerdict verdict) noexcept;
+/// The stable name of a fate, such as "too_old". No throw, no allocation.
+const char* name_of(SequenceFate fate) noexcept;
 
 /// The sequence numbers of one epoch of one sensor.
 class SequenceWindow {
@@ -40,7 +40,7 @@ class SequenceWindow {
   SequenceWindow(std::uint64_t epoch, std::uint64_t first) noexcept;
 
   /// Judges a number and remembers it. No throw, no allocation.
-  SequenceVerdict take(std::uint64_t sequence) noexcept;
+  SequenceFate take(std::uint64_t sequence) noexcept;
 
   std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint64_t highest() const noexcept { return highest_; }
@@ -81,8 +81,8 @@ class Deduplication {
   /// A number or epoch far ahead is refused until enough rows of the sensor in succession, each above the
   /// last, agree on it: one wrong number locks nobody out. When all places are taken, a new sensor gets that
   /// of one that has not sent for long. `arrival`: seconds since 1970.
-  SequenceVerdict take(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence,
-                       double arrival = 0.0);
+  SequenceFate take(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence,
+                    double arrival = 0.0);
 
   /// A sensor's numbers so far; its next row is that of a new one. False: it is not known.
   bool forget(std::string_view sensor);
@@ -116,9 +116,8 @@ class Deduplication {
   };
   using Sensors = std::map<std::string, Sensor, std::less<>>;
 
-  SequenceVerdict take_new(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence,
-                           double arrival);
-  SequenceVerdict take_known(Sensor& sensor, std::uint64_t epoch, std::uint64_t sequence);
+  SequenceFate take_new(std::string_view sensor, std::uint64_t epoch, std::uint64_t sequence, double arrival);
+  SequenceFate take_known(Sensor& sensor, std::uint64_t epoch, std::uint64_t sequence);
   bool believes(Sensor& sensor, std::uint64_t epoch, std::uint64_t sequence) const;
   bool make_room(double arrival);
 

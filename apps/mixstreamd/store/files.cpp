@@ -19,7 +19,7 @@ Refusal refused(const char* what, const std::string& path) {
   return {Reason::input_output, std::string("cannot ") + what + " '" + path + "': " + std::strerror(errno)};
 }
 
-Verdict sync_folder(const std::string& path) {
+Done sync_folder(const std::string& path) {
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open() || ::fsync(folder.number()) != 0) return refused("sync the folder", path);
   return std::monostate{};
@@ -35,7 +35,7 @@ std::string folder_around(std::string path) {
 }  // namespace
 
 /// Who can write here decides what the daemon believes.
-Verdict check_owner(const std::string& path) {
+Done check_owner(const std::string& path) {
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct ::stat status {};
   if (!folder.is_open() || ::fstat(folder.number(), &status) != 0) return refused("open the folder", path);
@@ -48,7 +48,7 @@ Verdict check_owner(const std::string& path) {
   return std::monostate{};
 }
 
-Verdict make_folder(const std::string& path) {
+Done make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return refused("make the folder", path);
   return sync_folder(folder_around(path));
 }
@@ -69,7 +69,7 @@ Outcome<std::vector<std::string>> names_in(const std::string& folder) {
   return names;
 }
 
-Verdict remove_file(const std::string& path) {
+Done remove_file(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return refused("remove", path);
   return std::monostate{};
 }
@@ -91,7 +91,7 @@ Outcome<std::string> read_note(const Descriptor& file, const std::string& path) 
   return std::string(bytes.data(), static_cast<std::size_t>(got));
 }
 
-Verdict write_note(const Descriptor& file, std::string_view text, const std::string& path) {
+Done write_note(const Descriptor& file, std::string_view text, const std::string& path) {
   if (::pwrite(file.number(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
     return refused("write", path);
   if (::fdatasync(file.number()) != 0) return refused("sync", path);
@@ -104,7 +104,7 @@ Outcome<Descriptor> open_for_append(const std::string& path) {
   return file;
 }
 
-Verdict append_durably(const Descriptor& file, std::span<const std::byte> bytes, const std::string& path) {
+Done append_durably(const Descriptor& file, std::span<const std::byte> bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;

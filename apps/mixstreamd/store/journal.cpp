@@ -119,16 +119,16 @@ std::string Journal::path_of(const SegmentHeader& header) const {
   return settings_.folder + "/" + numbered_name(segment_kind, header.first_record);
 }
 
-Verdict Journal::prepare() {
+Done Journal::prepare() {
   file_ = {};  // nothing goes behind a segment that the next one may have closed already
   if (tail_is_doubtful_) {
-    if (Verdict verdict = rewrite_tail(); !verdict) return verdict;
+    if (Done done = rewrite_tail(); !done) return done;
     tail_is_doubtful_ = false;
   }
   return begin_segment();
 }
 
-Verdict Journal::rewrite_tail() const {
+Done Journal::rewrite_tail() const {
   const Segment& last = *last_;
   if (last.next_record == last.header.first_record) return std::monostate{};  // begin_segment replaces it
   const std::string path = path_of(last.header);
@@ -143,12 +143,12 @@ Verdict Journal::rewrite_tail() const {
   return write_file(path, sound);
 }
 
-Verdict Journal::begin_segment() {
+Done Journal::begin_segment() {
   SegmentHeader header{identity_, next_record_, 0, settings_.configuration};
   const bool replaces = last_ && last_->header.first_record == next_record_;
   if (last_) header.previous_length = replaces ? last_->header.previous_length : last_->sound_length;
   const std::string path = path_of(header);
-  if (Verdict verdict = write_file(path, encode(header)); !verdict) return verdict;
+  if (Done done = write_file(path, encode(header)); !done) return done;
   Outcome<Descriptor> file = open_for_append(path);
   if (!file) return file.refusal();
   const std::lock_guard lock(mutex_);
@@ -169,11 +169,11 @@ Outcome<std::uint64_t> Journal::append_any(const Content& content) {
   encode_record(record_, identity_, next_record_, content);
   const bool full = file_.is_open() && last_->sound_length >= settings_.segment_bytes;
   if (!file_.is_open() || full || rotate_) {
-    if (const Verdict verdict = prepare(); !verdict) return verdict.refusal();
+    if (const Done done = prepare(); !done) return done.refusal();
   }
-  if (const Verdict verdict = append_durably(file_, record_, file_path_); !verdict) {
+  if (const Done done = append_durably(file_, record_, file_path_); !done) {
     file_ = {};
-    return verdict.refusal();
+    return done.refusal();
   }
   const std::lock_guard lock(mutex_);
   last_->sound_length += record_.size();
@@ -198,15 +198,15 @@ Outcome<std::uint64_t> Journal::append(const FedMessage& fed) {
   return append_any(fed);
 }
 
-Verdict Journal::replay(std::uint64_t from, const std::function<Verdict(const Record&)>& take) const {
+Done Journal::replay(std::uint64_t from, const std::function<Done(const Record&)>& take) const {
   for (const Segment& segment : closed_) {
-    if (Verdict verdict = replay_segment(segment, from, take); !verdict) return verdict;
+    if (Done done = replay_segment(segment, from, take); !done) return done;
   }
-  return last_ ? replay_segment(*last_, from, take) : Verdict(std::monostate{});
+  return last_ ? replay_segment(*last_, from, take) : Done(std::monostate{});
 }
 
-Verdict Journal::replay_segment(const Segment& segment, std::uint64_t from,
-                                const std::function<Verdict(const Record&)>& take) const {
+Done Journal::replay_segment(const Segment& segment, std::uint64_t from,
+                             const std::function<Done(const Record&)>& take) const {
   if (segment.next_record <= from) return std::monostate{};
   const std::string path = path_of(segment.header);
   const Outcome<ReadSegment> read = read_segment(path, segment.header.first_record);
@@ -216,13 +216,13 @@ Verdict Journal::replay_segment(const Segment& segment, std::uint64_t from,
   RecordReader reader(sound, segment.header);
   while (const std::optional<Record> record = reader.next()) {
     if (record->number < from) continue;
-    if (Verdict verdict = take(*record); !verdict) return verdict;
+    if (Done done = take(*record); !done) return done;
   }
   if (!reader.at_end()) return damaged(path, "changed while it was read");
   return std::monostate{};
 }
 
-Verdict Journal::remove_before(std::uint64_t record) {
+Done Journal::remove_before(std::uint64_t record) {
   std::uint64_t keep_from = 0;  // the first record of the oldest segment that stays
   {
     const std::lock_guard lock(mutex_);
@@ -235,7 +235,7 @@ Verdict Journal::remove_before(std::uint64_t record) {
   for (const std::string& name : names.value()) {  // sorted: oldest first
     const std::optional<std::uint64_t> number = number_in(name, segment_kind);
     if (!number || *number >= keep_from) continue;
-    if (Verdict verdict = remove_file(settings_.folder + "/" + name); !verdict) return verdict;
+    if (Done done = remove_file(settings_.folder + "/" + name); !done) return done;
   }
   return std::monostate{};
 }

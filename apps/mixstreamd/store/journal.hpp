@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/moments/bytes.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "store/files.hpp"
 #include "store/record.hpp"
 
@@ -49,7 +49,7 @@ class Journal {
   /// Makes the journal ready for append: what the last run left at the end is written once more from what was
   /// read (its last sync may have failed unseen), and a new segment is begun. append() does this by itself
   /// when it must.
-  Verdict prepare();
+  Done prepare();
 
   /// Writes the record and waits until the disk has it; its number. After a refusal the record does not count
   /// (it may come back after a crash), and the next append begins a new segment. Allocates only for records
@@ -64,10 +64,10 @@ class Journal {
   void rotate() noexcept { rotate_ = true; }
 
   /// Hands every record from number `from` on to `take`, in order; stops at its first refusal.
-  Verdict replay(std::uint64_t from, const std::function<Verdict(const Record&)>& take) const;
+  Done replay(std::uint64_t from, const std::function<Done(const Record&)>& take) const;
 
   /// Deletes the segment files, oldest first, whose records all stand before `record`; never the last.
-  Verdict remove_before(std::uint64_t record);
+  Done remove_before(std::uint64_t record);
 
   std::uint64_t next_record() const noexcept { return next_record_; }
   std::uint64_t identity() const noexcept { return identity_; }
@@ -83,10 +83,10 @@ class Journal {
   template <class Content>
   Outcome<std::uint64_t> append_any(const Content& content);
   std::string path_of(const SegmentHeader& header) const;
-  Verdict replay_segment(const Segment& segment, std::uint64_t from,
-                         const std::function<Verdict(const Record&)>& take) const;
-  Verdict rewrite_tail() const;
-  Verdict begin_segment();
+  Done replay_segment(const Segment& segment, std::uint64_t from,
+                      const std::function<Done(const Record&)>& take) const;
+  Done rewrite_tail() const;
+  Done begin_segment();
 
   JournalSettings settings_;
   std::uint64_t identity_;

@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "mixstream/moments/bytes.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 

@@ -62,8 +62,8 @@ class Generations {
 };
 
 /// Whether the journal leads from record `from` to its end, and as far as every snapshot claims.
-Verdict check_cover(const std::string& folder, const FoundJournal& journal, Generations& generations,
-                    std::uint64_t from) {
+Done check_cover(const std::string& folder, const FoundJournal& journal, Generations& generations,
+                 std::uint64_t from) {
   const std::uint64_t first = journal.segments.front().header.first_record;
   const std::uint64_t next = journal.segments.back().next_record;
   if (generations.newest_number() > next)
@@ -83,7 +83,7 @@ Verdict check_cover(const std::string& folder, const FoundJournal& journal, Gene
 }
 
 /// A message means rows only under the configuration it came in.
-Verdict check_configuration(const FoundJournal& journal, std::uint64_t configuration, std::uint64_t from) {
+Done check_configuration(const FoundJournal& journal, std::uint64_t configuration, std::uint64_t from) {
   for (const Segment& segment : journal.segments) {
     const bool is_replayed = segment.next_record > std::max(from, segment.header.first_record);
     if (!is_replayed || segment.header.configuration == configuration) continue;
@@ -118,10 +118,9 @@ Outcome<Recovery> recover(const StoreSettings& settings, const std::string& note
     return incomplete(folder, "the segment '" + numbered_name("journal", last_begun) + "' is missing");
   Generations generations(folder, names.value(), journal.segments.back().header.identity);
   const std::uint64_t from = generations.sound().empty() ? 0 : generations.sound().front();
-  if (const Verdict verdict = check_cover(folder, journal, generations, from); !verdict)
-    return verdict.refusal();
-  if (const Verdict verdict = check_configuration(journal, settings.configuration, from); !verdict)
-    return verdict.refusal();
+  if (const Done done = check_cover(folder, journal, generations, from); !done) return done.refusal();
+  if (const Done done = check_configuration(journal, settings.configuration, from); !done)
+    return done.refusal();
 
   Recovered& recovered = result.recovered;
   recovered.notes = std::move(generations.notes());

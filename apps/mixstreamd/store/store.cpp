@@ -29,7 +29,7 @@ void remove_temporary_files(const std::string& folder) {
 }  // namespace
 
 Outcome<std::unique_ptr<Store>> Store::open(StoreSettings settings) {
-  if (const Verdict verdict = make_folder(settings.folder); !verdict) return verdict.refusal();
+  if (const Done done = make_folder(settings.folder); !done) return done.refusal();
   const std::string lock_path = settings.folder + "/lock";
   Outcome<Descriptor> lock = lock_file(lock_path);
   if (!lock) return lock.refusal();
@@ -42,10 +42,10 @@ Outcome<std::unique_ptr<Store>> Store::open(StoreSettings settings) {
   const std::uint64_t identity = is_new ? random_identity() : segments.back().header.identity;
   std::unique_ptr<Store> store(new Store(std::move(settings), std::move(lock).value(), std::move(recovered),
                                          identity, std::move(segments), std::move(generations)));
-  if (const Verdict verdict = store->journal_.prepare(); verdict) {
+  if (const Done done = store->journal_.prepare(); done) {
     store->note_segment();
   } else {
-    store->append_trouble_ = verdict.refusal().text;
+    store->append_trouble_ = done.refusal().text;
   }
   if (store->settings_.reserves) store->reserve();
   return store;
@@ -69,7 +69,7 @@ void Store::note_segment() {
   static_cast<void>(write_note(lock_, numbered_name("journal", *segment) + "\n", settings_.folder + "/lock"));
 }
 
-Verdict Store::replay(const std::function<Verdict(const Record&)>& take) const {
+Done Store::replay(const std::function<Done(const Record&)>& take) const {
   return journal_.replay(recovered_.replay_from, take);
 }
 
@@ -109,23 +109,23 @@ PendingSnapshot Store::begin_snapshot(std::vector<Section> sections) {
   return {journal_.next_record(), std::move(sections)};
 }
 
-Verdict Store::write_snapshot(const PendingSnapshot& pending) {
+Done Store::write_snapshot(const PendingSnapshot& pending) {
   const std::string path = settings_.folder + "/" + numbered_name(snapshot_kind, pending.covers);
   const Bytes content = encode({journal_.identity(), pending.covers, pending.sections});
-  const Verdict verdict = write_file(path, content);
+  const Done done = write_file(path, content);
   snapshot_bytes_ = content.size();
   {
     const std::lock_guard lock(mutex_);
-    ++(verdict ? figures_.snapshots : figures_.snapshots_failed);
-    snapshot_trouble_ = verdict ? "" : verdict.refusal().text;
+    ++(done ? figures_.snapshots : figures_.snapshots_failed);
+    snapshot_trouble_ = done ? "" : done.refusal().text;
   }
-  if (!verdict) return verdict;
+  if (!done) return done;
   if (generations_.empty() || generations_.front() != pending.covers)
     generations_.insert(generations_.begin(), pending.covers);
   if (generations_.size() > 2) generations_.pop_back();
   remove_what_is_not_needed();
   if (settings_.reserves) reserve();
-  return verdict;
+  return done;
 }
 
 /// Zeros, written: a promise of the file system would do as well, but not every one gives it.
@@ -151,13 +151,13 @@ void Store::restore_reserve() {
   is_on_reserve_ = false;
 }
 
-Verdict Store::keep_only(const PendingSnapshot& pending) {
+Done Store::keep_only(const PendingSnapshot& pending) {
   const std::string path = settings_.folder + "/" + numbered_name(snapshot_kind, pending.covers);
   const Outcome<Bytes> bytes = read_file(path);
   if (!bytes) return bytes.refusal();
   const Outcome<StreamSnapshot> snapshot = decode_stream_snapshot(bytes.value());
   if (!snapshot) return snapshot.refusal();
-  if (Verdict begun = journal_.prepare(); !begun) return begun;
+  if (Done begun = journal_.prepare(); !begun) return begun;
   note_segment();
   generations_.assign(1, pending.covers);
   remove_others();

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "store/files.hpp"
 #include "store/journal.hpp"
 #include "store/snapshot.hpp"
@@ -83,7 +83,7 @@ class Store {
   void release_recovered() { recovered_.snapshot.reset(); }
 
   /// Hands the records behind the recovered snapshot to `take`, in order; stops at its first refusal.
-  Verdict replay(const std::function<Verdict(const Record&)>& take) const;
+  Done replay(const std::function<Done(const Record&)>& take) const;
 
   /// Puts a record into the journal and waits for the disk; its number. Refused as input_output: the record
   /// does not count, the source must not acknowledge it, and health() is bad until an append works again.
@@ -98,7 +98,7 @@ class Store {
   PendingSnapshot begin_snapshot(std::vector<Section> sections);
   /// Writes the file, then deletes what both generations can do without. After a refusal the old generations
   /// stand and the journal still covers them: begin another one later.
-  Verdict write_snapshot(const PendingSnapshot& pending);
+  Done write_snapshot(const PendingSnapshot& pending);
 
   /// For a disk that is full: gives up the room that was kept for this, around a write_snapshot in the same
   /// thread; append nothing in between (is_on_reserve, any thread). restore_reserve takes the room again if
@@ -108,7 +108,7 @@ class Store {
   bool is_on_reserve() const;
   /// After such a snapshot, while nobody appends: reads it back, begins a segment, and gives up the older
   /// generation with the journal that only it needs.
-  Verdict keep_only(const PendingSnapshot& pending);
+  Done keep_only(const PendingSnapshot& pending);
 
   StoreHealth health() const;
   StoreFigures figures() const;

@@ -70,11 +70,11 @@ Outcome<StreamState> StreamState::restore(std::span<const Section> sections,
   if (notes != nullptr && !state.sensors_.read_notes(notes->bytes)) return damaged("its sensors");
   const Section* const clocks = find(sections, clocks_part);
   if (clocks != nullptr && !state.clocks_.restore(clocks->bytes)) return damaged("its clocks");
-  if (const Verdict verdict = state.read_counts(counts_bytes->bytes); !verdict) return verdict.refusal();
+  if (const Done done = state.read_counts(counts_bytes->bytes); !done) return done.refusal();
   return state;
 }
 
-Verdict StreamState::read_counts(std::span<const std::byte> bytes) {
+Done StreamState::read_counts(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   for (const auto count : all_counts()) counts_.*count = in.take<std::uint64_t>();
   const bool sound = in.ok() && in.at_end() &&
@@ -94,7 +94,7 @@ std::vector<Section> StreamState::sections() const {
           {clocks_part, clocks_.encode()}};
 }
 
-Verdict StreamState::apply(const Record& record) {
+Done StreamState::apply(const Record& record) {
   if (const std::optional<Message> message = message_in(record)) {
     apply(*message);
     return std::monostate{};
@@ -102,8 +102,8 @@ Verdict StreamState::apply(const Record& record) {
   const std::optional<Feedback> feedback = feedback_in(record);
   const std::optional<FedMessage> fed = fed_message_in(record);
   if (feedback || fed) {
-    if (const Verdict verdict = feedback ? apply(*feedback) : apply(*fed); !verdict)
-      return impossible(record, "does not fit the state: " + verdict.refusal().text);
+    if (const Done done = feedback ? apply(*feedback) : apply(*fed); !done)
+      return impossible(record, "does not fit the state: " + done.refusal().text);
     return std::monostate{};
   }
   if (const std::optional<Rejection> rejection = rejection_in(record)) {
@@ -133,8 +133,7 @@ MessageEffect StreamState::apply(const Message& message) {
         break;
       case Fate::refused:
         ++effect.refused;
-        if (effect.first_refusal.empty() && row.fault != PayloadFault::none)
-          effect.first_refusal = describe(row);
+        if (effect.first_refusal.empty() && row.fault != RowFault::none) effect.first_refusal = describe(row);
         break;
     }
   }
@@ -158,17 +157,17 @@ StreamState::Fate StreamState::fold(const PayloadRow& row, const Message& messag
                                   : row.sensor.empty() ? message.source
                                                        : row.sensor;
   if (row.numbered) {
-    if (sensor.size() > longest_sensor) return refuse(name_of(PayloadFault::bad_sensor));
-    const SequenceVerdict verdict = sensors_.take(sensor, row.epoch, row.sequence, message.arrival);
-    if (verdict == SequenceVerdict::duplicate) return Fate::duplicate;
-    if (verdict != SequenceVerdict::fresh) return refuse(name_of(verdict));
+    if (sensor.size() > longest_sensor) return refuse(name_of(RowFault::bad_sensor));
+    const SequenceFate fate = sensors_.take(sensor, row.epoch, row.sequence, message.arrival);
+    if (fate == SequenceFate::duplicate) return Fate::duplicate;
+    if (fate != SequenceFate::fresh) return refuse(name_of(fate));
   }
-  if (row.fault != PayloadFault::none) return refuse(name_of(row.fault), sensor);
-  const ClockVerdict clock = clocks_.judge(sensor, row.row.time, message.arrival);
-  if (clock != ClockVerdict::fine) return refuse(name_of(clock), sensor);
+  if (row.fault != RowFault::none) return refuse(name_of(row.fault), sensor);
+  const ClockFate clock = clocks_.judge(sensor, row.row.time, message.arrival);
+  if (clock != ClockFate::fine) return refuse(name_of(clock), sensor);
   Row named = row.row;
   named.sensor = sensor_number(sensor);
-  if (estimator_.absorb(named) != RowVerdict::accepted) return Fate::refused;
+  if (estimator_.absorb(named) != RowFault::none) return Fate::refused;
   clocks_.folded(row.row.time);
   if (!row.numbered) ++counts_.unnumbered;
   return Fate::folded;
@@ -181,7 +180,7 @@ void StreamState::apply(const Rejection& rejection) {
   estimator_.count_refused(rejection.reason);
 }
 
-Verdict StreamState::apply(const Feedback& feedback) {
+Done StreamState::apply(const Feedback& feedback) {
   if (feedback.row != estimator_.state().row_count())
     return Refusal{Reason::bad_snapshot, "feedback for row " + std::to_string(feedback.row) +
                                              ", but the state is at row " +
@@ -192,8 +191,8 @@ Verdict StreamState::apply(const Feedback& feedback) {
   return std::monostate{};
 }
 
-Verdict StreamState::apply(const FedMessage& fed) {
-  if (Verdict verdict = apply(fed.before); !verdict) return verdict;
+Done StreamState::apply(const FedMessage& fed) {
+  if (Done done = apply(fed.before); !done) return done;
   apply(fed.message);
   return std::monostate{};
 }

@@ -53,14 +53,14 @@ class StreamState {
   static Outcome<StreamState> restore(std::span<const Section> sections, const StreamStateSettings& settings);
 
   /// A record of the journal, by its kind. Refuses one that cannot have been written for this state.
-  Verdict apply(const Record& record);
+  Done apply(const Record& record);
 
   MessageEffect apply(const Message& message);
   void apply(const Rejection& rejection);
   /// Call with feedback.row == estimator().state().row_count(). Feedback that the estimator refuses is
   /// counted and leaves no trace, now as in every replay.
-  Verdict apply(const Feedback& feedback);
-  Verdict apply(const FedMessage& fed);
+  Done apply(const Feedback& feedback);
+  Done apply(const FedMessage& fed);
   void apply(const Reset& reset) { sensors_.forget(reset.sensor); }
 
   const Estimator& estimator() const noexcept { return estimator_; }
@@ -77,7 +77,7 @@ class StreamState {
   enum class Fate : std::uint8_t { folded, duplicate, refused };
   Fate fold(const PayloadRow& row, const Message& message);
   Fate refuse(const char* reason, std::string_view sensor = {});
-  Verdict read_counts(std::span<const std::byte> bytes);
+  Done read_counts(std::span<const std::byte> bytes);
 
   Estimator estimator_;
   PayloadParser parser_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "../view.hpp"
-#include "mixstream/moments/bytes.hpp"
+#include "mixstream/core/bytes.hpp"
 
 namespace mixstream {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "input/text.hpp"
+#include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/sections.hpp"
 #include "sources/topic_filter.hpp"
 
@@ -33,8 +34,8 @@ std::string words_of(const Memory& memory) {
 }
 
 /// Whether the state is of the model that the configuration asks for.
-Verdict compare(const StateSettings& state, const StateSettings& wanted) {
-  const auto differs = [](const std::string& what, const auto& has, const auto& wants) -> Verdict {
+Done compare(const StateSettings& state, const StateSettings& wanted) {
+  const auto differs = [](const std::string& what, const auto& has, const auto& wants) -> Done {
     return Refusal{
         Reason::bad_settings,
         fmt::format("its state has {} {}, the configuration says {}: give the stream another name, or "
@@ -99,7 +100,7 @@ Outcome<Fold> Fold::restore(const std::vector<Section>& sections, const StreamCo
   Outcome<StreamState> state = StreamState::restore(sections, settings_of(config));
   if (!state) return state.refusal();
   const StateSettings& settings = state.value().estimator().state().settings();
-  if (const Verdict verdict = compare(settings, config.estimator.state); !verdict) return verdict.refusal();
+  if (const Done done = compare(settings, config.estimator.state); !done) return done.refusal();
   Fold fold(config, std::move(state).value());
   const auto taken = std::ranges::find(sections, taken_part, &Section::type);
   if (taken != sections.end() && !fold.read_taken(taken->bytes))
@@ -187,13 +188,12 @@ std::size_t Fold::sensor_count() const noexcept {
 
 Outcome<Estimator> with_devices(Estimator estimator, const std::vector<DeviceStates::Part>& parts,
                                 std::vector<std::string>& left_out) {
-  Outcome<Estimator> whole = Estimator::create(estimator.settings());
   Outcome<MergedStates> merged = merge_states(parts, estimator.state().settings());
-  if (!whole) return whole.refusal();
   if (!merged) return merged.refusal();
-  whole.value().state() = std::move(merged.value().state);
+  const Outcome<Estimator> whole = Estimator::decode(encode(merged.value().state), estimator.settings());
+  if (!whole) return whole.refusal();
   left_out = std::move(merged.value().left_out);
-  if (const Verdict added = estimator.merge(whole.value()); !added) return added.refusal();
+  if (const Done added = estimator.merge(whole.value()); !added) return added.refusal();
   return estimator;
 }
 
@@ -219,13 +219,13 @@ void Fold::take(const Message& message) {
   }
 }
 
-Verdict Fold::take(const FedMessage& fed) {
-  if (Verdict verdict = state_.apply(fed.before); !verdict) return verdict;
+Done Fold::take(const FedMessage& fed) {
+  if (Done done = state_.apply(fed.before); !done) return done;
   take(fed.message);
   return std::monostate{};
 }
 
-Verdict Fold::take(const Record& record) {
+Done Fold::take(const Record& record) {
   if (const std::optional<FedMessage> fed = fed_message_in(record)) return take(*fed);
   if (const std::optional<Rejection> rejection = rejection_in(record)) {
     take(*rejection);

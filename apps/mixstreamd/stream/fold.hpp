@@ -27,10 +27,10 @@ class Fold {
   void take(const Message& message);
   void take(const Rejection& rejection);
   void take(const Reset& reset);
-  Verdict take(const Feedback& feedback) { return state_.apply(feedback); }
-  Verdict take(const FedMessage& fed);
+  Done take(const Feedback& feedback) { return state_.apply(feedback); }
+  Done take(const FedMessage& fed);
   /// Any of these, read back from a journal.
-  Verdict take(const Record& record);
+  Done take(const Record& record);
 
   const StreamState& state() const noexcept { return state_; }
   /// What rows came to. Of a stream of states: how it solves and what its last fit was, without a row.

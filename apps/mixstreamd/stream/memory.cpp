@@ -34,7 +34,7 @@ std::vector<Section> Stream::memory() const {
 
 /// Before the journal is replayed. A snapshot without these parts has none to give: then what it counted is
 /// taken as told.
-Verdict Stream::restore_memory(std::span<const Section> sections) {
+Done Stream::restore_memory(std::span<const Section> sections) {
   watched_.gaps = fold_.state().sensors().opened_gaps();
   watched_.refused = fold_.counts().refused;
   if (const std::vector<DriftEvent> drift = fold_.estimator().drift(); !drift.empty())

@@ -38,7 +38,7 @@ bool Stream::is_solved() const {
   return !fits_.running && rows_at_refit_ == row_count_;
 }
 
-Verdict Stream::request_refit() {
+Done Stream::request_refit() {
   if (row_count_ == 0) return Refusal{Reason::too_few_rows, "there are no rows yet"};
   refit_wanted_ = true;
   return std::monostate{};
@@ -112,8 +112,7 @@ void Stream::store_feedback() {
   const Outcome<std::uint64_t> number = store_->append(record);
   if (!number) return note_trouble(number.refusal().text, "; what a fit feeds back waits for the disk");
   ++record_count_;
-  if (const Verdict verdict = fold_.take(record); !verdict)
-    log(LogLevel::error, verdict.refusal().text, config_.name);
+  if (const Done done = fold_.take(record); !done) log(LogLevel::error, done.refusal().text, config_.name);
   set_feedback({});
   const std::lock_guard lock(view_mutex_);
   figures_.disk_trouble.clear();

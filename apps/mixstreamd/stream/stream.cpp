@@ -54,8 +54,8 @@ Outcome<std::unique_ptr<Stream>> Stream::open(StreamConfig config, const std::st
   store.value()->release_recovered();
   std::unique_ptr<Stream> stream(
       new Stream(std::move(config), std::move(store).value(), std::move(fold).value(), folder));
-  if (const Verdict verdict = stream->restore_memory(memory); !verdict) return verdict.refusal();
-  if (const Verdict verdict = stream->replay(); !verdict) return verdict.refusal();
+  if (const Done done = stream->restore_memory(memory); !done) return done.refusal();
+  if (const Done done = stream->replay(); !done) return done.refusal();
   return stream;
 }
 
@@ -67,13 +67,13 @@ Stream::Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold, con
       marker_(folder) {}
 
 /// What no snapshot holds yet, in the order it came.
-Verdict Stream::replay() {
+Done Stream::replay() {
   std::uint64_t records = 0;
-  const Verdict verdict = store_->replay([&](const Record& record) {
+  const Done done = store_->replay([&](const Record& record) {
     ++records;
     return replay_one(record);
   });
-  if (!verdict) return verdict;
+  if (!done) return done;
   record_count_ = records;
   read_quarantine();
   note_rows(std::nullopt);
@@ -83,16 +83,16 @@ Verdict Stream::replay() {
   last_snapshot_ = now;
   log(LogLevel::info, fmt::format("{} rows, {} records read back from the journal", figures_.row, records),
       config_.name);
-  return verdict;
+  return done;
 }
 
 /// A record that has ended the process several times is put aside.
-Verdict Stream::replay_one(const Record& record) {
+Done Stream::replay_one(const Record& record) {
   if (marker_.is_quarantined(record.number)) return quarantine(record);
   marker_.begin(record.number);
-  Verdict verdict = fold_.take(record);
+  Done done = fold_.take(record);
   marker_.end();
-  return verdict;
+  return done;
 }
 
 /// A message that ended the daemon was never acknowledged: it comes again.
@@ -107,12 +107,12 @@ void Stream::read_quarantine() {
 }
 
 /// Its bytes stay for whoever wants to know why; it counts as one refused row.
-Verdict Stream::quarantine(const Record& record) {
+Done Stream::quarantine(const Record& record) {
   const std::string path = fmt::format("{}/quarantine-{:020}", folder_, record.number);
   const std::optional<FedMessage> fed = fed_message_in(record);
   const std::optional<Message> message = fed ? fed->message : message_in(record);
   const std::span<const std::byte> bytes = message ? message->payload : record.payload;
-  if (Verdict written = write_file(path, bytes); !written) return written;
+  if (Done written = write_file(path, bytes); !written) return written;
   const std::string words = fmt::format(
       "record {} ended the daemon {} times while it was read and is put aside: its bytes are in {}; send "
       "them to the "
@@ -202,8 +202,7 @@ Outcome<std::uint64_t> Stream::keep(const Message& message) {
   Outcome<std::uint64_t> number = append_timed(fed);
   if (!number) return number;
   marker_.begin(number.value());
-  if (const Verdict verdict = fold_.take(fed); !verdict)
-    log(LogLevel::error, verdict.refusal().text, config_.name);
+  if (const Done done = fold_.take(fed); !done) log(LogLevel::error, done.refusal().text, config_.name);
   marker_.end();
   tell_refusal();
   set_feedback({});
@@ -316,18 +315,18 @@ bool Stream::in_need() const {
 
 /// The disk may be full of our own journal: the snapshot takes the room that was kept for it, and the journal
 /// that it makes superfluous goes at once.
-Verdict Stream::snapshot_in_need(const PendingSnapshot& pending) {
+Done Stream::snapshot_in_need(const PendingSnapshot& pending) {
   store_->use_reserve();
-  Verdict verdict = store_->write_snapshot(pending);
-  if (verdict) {
+  Done done = store_->write_snapshot(pending);
+  if (done) {
     const std::lock_guard rows(rows_mutex_);
-    verdict = store_->keep_only(pending);
+    done = store_->keep_only(pending);
   }
   store_->restore_reserve();
-  return verdict;
+  return done;
 }
 
-Verdict Stream::snapshot() {
+Done Stream::snapshot() {
   const std::lock_guard keeping(keeping_mutex_);
   std::unique_lock rows(rows_mutex_);
   if (!store_) return std::monostate{};
@@ -337,15 +336,15 @@ Verdict Stream::snapshot() {
   const std::uint64_t records = record_count_;
   rows.unlock();
   last_snapshot_ = Clock::now().time_since_epoch().count();
-  const Verdict verdict = in_need() ? snapshot_in_need(pending) : store_->write_snapshot(pending);
+  const Done done = in_need() ? snapshot_in_need(pending) : store_->write_snapshot(pending);
   journal_bytes_ = store_->figures().journal_bytes;
   given_up_.notify_all();
   const std::lock_guard lock(view_mutex_);
-  snapshot_trouble_ = verdict ? "" : verdict.refusal().text;
-  if (!verdict) return verdict;
+  snapshot_trouble_ = done ? "" : done.refusal().text;
+  if (!done) return done;
   records_kept_ = records;
   snapshot_time_ = std::chrono::system_clock::now();
-  return verdict;
+  return done;
 }
 
 bool Stream::is_stuck() const {

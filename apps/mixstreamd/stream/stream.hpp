@@ -65,11 +65,11 @@ class Stream {
   void keep_feedback(Clock::duration patience);
   void keep_resets();
   bool snapshot_is_due() const;
-  Verdict snapshot();
+  Done snapshot();
 
   // ---- Any thread; none of these waits for the disk or a solve. ----
 
-  Verdict request_refit();
+  Done request_refit();
   /// Forgets a sensor's sequence numbers soon: a record of its own, written by the keeper.
   void request_reset(const std::string& sensor);
   /// Called whenever a refit has fallen due. Set before the sources begin.
@@ -123,12 +123,12 @@ class Stream {
   };
 
   Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold, const std::string& folder);
-  Verdict replay_one(const Record& record);
-  Verdict quarantine(const Record& record);
+  Done replay_one(const Record& record);
+  Done quarantine(const Record& record);
   void read_quarantine();
   std::vector<Section> memory() const;
-  Verdict restore_memory(std::span<const Section> sections);
-  Verdict replay();
+  Done restore_memory(std::span<const Section> sections);
+  Done replay();
   bool append_arrival(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows);
   template <class Content>
   bool append(const Content& content, std::unique_lock<std::mutex>& rows);
@@ -137,7 +137,7 @@ class Stream {
   Outcome<std::uint64_t> keep(const Message& message);
   Outcome<std::uint64_t> keep(const Rejection& rejection);
   bool in_need() const;
-  Verdict snapshot_in_need(const PendingSnapshot& pending);
+  Done snapshot_in_need(const PendingSnapshot& pending);
   bool has_room() const;
   bool wait_for_room(std::unique_lock<std::mutex>& rows);
   bool wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows);

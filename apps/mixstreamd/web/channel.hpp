@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream::web {
 

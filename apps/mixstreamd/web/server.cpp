@@ -68,7 +68,7 @@ Outcome<std::string> token_of(const WebSettings& settings) {
   return token;
 }
 
-Verdict check(const WebSettings& settings, const Address& address) {
+Done check(const WebSettings& settings, const Address& address) {
   if (settings.certificate_file.empty() != settings.key_file.empty())
     return Refusal{Reason::bad_settings,
                    "certificate_file and key_file belong together: give both or neither"};
@@ -150,7 +150,7 @@ class WebServer::Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
 
-  Verdict renew() {
+  Done renew() {
     if (certificate_file_.empty()) return std::monostate{};
     Outcome<std::unique_ptr<web::ChannelMaker>> channels = web::tls_channels(certificate_file_, key_file_);
     if (!channels) return channels.refusal();
@@ -179,14 +179,14 @@ const std::string& WebServer::url() const noexcept {
   return running_->url;
 }
 
-Verdict WebServer::renew() {
+Done WebServer::renew() {
   return running_->renew();
 }
 
 Outcome<std::unique_ptr<WebServer>> WebServer::start(const WebSettings& settings, DaemonView& daemon) {
   const Outcome<Address> address = address_of(settings);
   if (!address) return address.refusal();
-  if (const Verdict verdict = check(settings, address.value()); !verdict) return verdict.refusal();
+  if (const Done done = check(settings, address.value()); !done) return done.refusal();
   Outcome<std::string> token = token_of(settings);
   if (!token) return token.refusal();
   const bool secure = !settings.certificate_file.empty();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "../view.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 
@@ -45,7 +45,7 @@ class WebServer {
   const std::string& url() const noexcept;  ///< "http://127.0.0.1:8471/", for the log
   /// Reads certificate and key again; connections that are open keep the old ones. Refuses files that cannot
   /// be used: then the old ones stay. Any thread.
-  Verdict renew();
+  Done renew();
 
  private:
   class Running;

@@ -137,8 +137,8 @@ Response Site::refit(const StreamView& stream) {
     return answer;
   }
   last = now;
-  const Verdict verdict = daemon_.request_refit(stream.name);
-  if (!verdict) return error_response(409, verdict.refusal().text);
+  const Done done = daemon_.request_refit(stream.name);
+  if (!done) return error_response(409, done.refusal().text);
   const Json json{{"stream", stream.name}, {"requested", true}};
   return response_of(json.dump() + "\n", "application/json", 202);
 }
@@ -150,8 +150,8 @@ Response Site::reset(const Request& request, const StreamView& stream) {
   if (!json || !json->is_object() || !json->contains("sensor") || !(*json)["sensor"].is_string())
     return error_response(400, R"(send {"sensor":"NAME"})");
   const std::string sensor = (*json)["sensor"];
-  const Verdict verdict = daemon_.request_reset(stream.name, sensor);
-  if (!verdict) return error_response(409, verdict.refusal().text);
+  const Done done = daemon_.request_reset(stream.name, sensor);
+  if (!done) return error_response(409, done.refusal().text);
   const Json answer{{"stream", stream.name}, {"sensor", sensor}, {"requested", true}};
   return response_of(answer.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n", "application/json",
                      202);

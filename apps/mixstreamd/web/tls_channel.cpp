@@ -78,8 +78,7 @@ Outcome<std::unique_ptr<ChannelMaker>> tls_channels(const std::string& certifica
   SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                       SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF);
-  if (const Verdict verdict = use_certificate(*context, certificate_file, key_file); !verdict)
-    return verdict.refusal();
+  if (const Done done = use_certificate(*context, certificate_file, key_file); !done) return done.refusal();
   return std::unique_ptr<ChannelMaker>(std::make_unique<TlsChannels>(std::move(context)));
 }
 

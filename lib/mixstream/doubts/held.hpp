@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/doubts/look.hpp"
 #include "mixstream/doubts/terms.hpp"
-#include "mixstream/moments/dense.hpp"
 #include "mixstream/rows/row.hpp"
 
 namespace mixstream {

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/doubts/held.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/regression/linear_algebra.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

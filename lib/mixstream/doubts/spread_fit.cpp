@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/regression/linear_algebra.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/doubts/held.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

@@ -5,8 +5,8 @@
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/regression/linear_algebra.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
 #include "mixstream/doubts/extension.hpp"
 #include "mixstream/doubts/held.hpp"
 #include "mixstream/doubts/sight.hpp"
-#include "mixstream/moments/dense.hpp"
 
 namespace mixstream {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/core/plain_number.hpp"
 #include "mixstream/doubts/terms.hpp"
-#include "mixstream/plain_number.hpp"
 
 namespace mixstream {
 namespace {

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/settings.hpp"
 #include "mixstream/doubts/doubt.hpp"
 #include "mixstream/modes/model.hpp"
 #include "mixstream/rows/layout.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

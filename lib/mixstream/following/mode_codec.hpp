@@ -1,8 +1,8 @@
 // A mode driver's state as bytes, for the estimator's section of a snapshot.
 #pragma once
 
+#include "mixstream/core/bytes.hpp"
 #include "mixstream/following/mode_driver.hpp"
-#include "mixstream/moments/bytes.hpp"
 
 namespace mixstream {
 

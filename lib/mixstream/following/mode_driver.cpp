@@ -335,10 +335,10 @@ std::optional<ModePolish> ModeDriver::settled(std::uint64_t rows) const {
                         settings_.polish);
 }
 
-Verdict ModeDriver::merge(const ModeDriver& other) {
+Done ModeDriver::merge(const ModeDriver& other) {
   if (!polish_ || !other.polish_)
     return Refusal{Reason::cannot_merge, "only two polishes that have begun can be added"};
-  if (Verdict verdict = polish_->merge(*other.polish_); !verdict) return verdict;
+  if (Done done = polish_->merge(*other.polish_); !done) return done;
   drift_.emplace(settings_.shape, settings_.drift);
   trace_->append(*other.trace_);
   trial_.reset();

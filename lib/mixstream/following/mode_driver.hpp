@@ -125,7 +125,7 @@ class ModeDriver {
   const Trial* trial() const noexcept { return trial_ ? &*trial_ : nullptr; }
   const std::vector<ChosenModel>& chosen() const noexcept { return chosen_; }
 
-  Verdict merge(const ModeDriver& other);
+  Done merge(const ModeDriver& other);
   /// Recent rows contradict a polish that is young, or that may not know every mode: nothing drifts, it
   /// should be held against the held rows now. Until the next reconcile.
   bool wants_check() const noexcept { return wants_check_; }

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/rows/row_table.hpp"
 

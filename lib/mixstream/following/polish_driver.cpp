@@ -148,15 +148,15 @@ void PolishDriver::skip_check(std::uint64_t row_count) noexcept {
     next = std::min(next, row_count + std::max(settings_.first_check, settings_.memory_rows));
 }
 
-Verdict PolishDriver::merge(const PolishDriver& other) {
+Done PolishDriver::merge(const PolishDriver& other) {
   return add(other, &AnchoredPolish::merge);
 }
 
-Verdict PolishDriver::merge_branch(const PolishDriver& branch) {
+Done PolishDriver::merge_branch(const PolishDriver& branch) {
   const std::uint64_t next_check = state_.next_check;
-  Verdict verdict = add(branch, &AnchoredPolish::merge_branch);
+  Done done = add(branch, &AnchoredPolish::merge_branch);
   state_.next_check = next_check;
-  return verdict;
+  return done;
 }
 
 PolishDriver PolishDriver::branch() const {
@@ -170,11 +170,11 @@ PolishDriver PolishDriver::branch() const {
   return result;
 }
 
-Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&)) {
+Done PolishDriver::add(const PolishDriver& other, Done (AnchoredPolish::*way)(const AnchoredPolish&)) {
   if (follows_modes() != other.follows_modes())
     return Refusal{Reason::cannot_merge, "only two polishes of one model can be added"};
   if (follows_modes()) {
-    if (Verdict verdict = modes_->merge(*other.modes_); !verdict) return verdict;
+    if (Done done = modes_->merge(*other.modes_); !done) return done;
     state_.rows += other.state_.rows;
     state_.next_check = std::max(state_.next_check, other.state_.next_check);
     return std::monostate{};
@@ -182,7 +182,7 @@ Verdict PolishDriver::add(const PolishDriver& other, Verdict (AnchoredPolish::*w
   if (!polish_ || !other.polish_ || state_.bins != other.state_.bins) {
     return Refusal{Reason::cannot_merge, "only two polishes of the same rows' bins can be added"};
   }
-  if (Verdict verdict = ((*polish_).*way)(*other.polish_); !verdict) return verdict;
+  if (Done done = ((*polish_).*way)(*other.polish_); !done) return done;
   drift_->restart();
   if (stepwise_) begin_path();
   state_.rows += other.state_.rows;

@@ -152,11 +152,11 @@ class PolishDriver {
   }
 
   /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
-  Verdict merge(const PolishDriver& other);
+  Done merge(const PolishDriver& other);
 
   /// A driver for rows that another thread reads, see AnchoredPolish::branch; and what it learnt, added back.
   PolishDriver branch() const;
-  Verdict merge_branch(const PolishDriver& branch);
+  Done merge_branch(const PolishDriver& branch);
 
   /// Holds the polish against a fit refined from the moments of all rows so far, `row_count` of them; the
   /// sample and the bins are those of the fit. A polish that holds rows of a bin now left out begins anew.
@@ -191,7 +191,7 @@ class PolishDriver {
   std::optional<DriftEvent> judge_block() noexcept;
   std::optional<DriftEvent> follow(const Row& row, std::size_t bin) noexcept;
   bool disagrees(const RefinedFit& refined, const RowTable& sample) const;
-  Verdict add(const PolishDriver& other, Verdict (AnchoredPolish::*way)(const AnchoredPolish&));
+  Done add(const PolishDriver& other, Done (AnchoredPolish::*way)(const AnchoredPolish&));
   bool holds_left_out_rows(std::uint32_t bins) const noexcept;
   void begin(const RefinedFit& refined, const RowTable& sample);
   void begin_path();

@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/expectation.hpp"
 #include "mixstream/likelihood/maximisation.hpp"
 #include "mixstream/likelihood/parameters.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/random.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/likelihood/row_blocks.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/random.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

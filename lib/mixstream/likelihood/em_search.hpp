@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/likelihood/em.hpp"
-#include "mixstream/outcome.hpp"
 
 namespace mixstream {
 

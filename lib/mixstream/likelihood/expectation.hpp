@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/cpu/instruction_set.hpp"
 #include "mixstream/likelihood/row_blocks.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/monomials/instruction_set.hpp"
 
 namespace mixstream {
 

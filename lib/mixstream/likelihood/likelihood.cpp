@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/expectation.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <span>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

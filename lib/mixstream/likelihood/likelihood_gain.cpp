@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/expectation.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 

@@ -1,7 +1,7 @@
 // Which of two mixtures explains rows better, and whether that is more than chance (Vuong's test).
 #pragma once
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/rows/row_table.hpp"
 
 namespace mixstream {

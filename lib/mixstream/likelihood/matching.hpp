@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
 
 namespace mixstream {
 

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/likelihood/expectation.hpp"
 #include "mixstream/likelihood/least_squares.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

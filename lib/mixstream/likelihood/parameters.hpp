@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
-#include "mixstream/settings.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
 
 namespace mixstream {
 

@@ -1,5 +1,5 @@
 #include "mixstream/likelihood/row_blocks.hpp"
-#include "mixstream/yield_point.hpp"
+#include "mixstream/core/yield_point.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
+#include "mixstream/cpu/instruction_set.hpp"
 #include "mixstream/likelihood/variants/scores.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/monomials/instruction_set.hpp"
 #include "mixstream/monomials/row_block.hpp"
 #include "mixstream/rows/row.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

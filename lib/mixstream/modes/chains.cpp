@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 
 namespace mixstream {
 

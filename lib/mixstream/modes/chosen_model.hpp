@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mixstream/settings.hpp"
+#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 

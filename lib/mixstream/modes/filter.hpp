@@ -19,9 +19,9 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/cpu/instruction_set.hpp"
 #include "mixstream/modes/model.hpp"
 #include "mixstream/modes/variants/tangents.hpp"
-#include "mixstream/monomials/instruction_set.hpp"
 #include "mixstream/rows/row.hpp"
 
 namespace mixstream {

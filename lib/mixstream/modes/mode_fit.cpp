@@ -239,7 +239,7 @@ void ModePolish::take_over(const ModeFit& older, double share) {
   state_.older = state_.sums;
 }
 
-Verdict ModePolish::merge(const ModePolish& other) {
+Done ModePolish::merge(const ModePolish& other) {
   if (!(state_.shape == other.state_.shape))
     return Refusal{Reason::cannot_merge, "only polishes of the same model can be added"};
   ModePolish added(other);

@@ -24,11 +24,11 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/likelihood/symmetric_solver.hpp"
 #include "mixstream/modes/chains.hpp"
 #include "mixstream/modes/filter.hpp"
 #include "mixstream/modes/model.hpp"
-#include "mixstream/outcome.hpp"
 
 namespace mixstream {
 
@@ -153,7 +153,7 @@ class ModePolish {
   void begin_moving(const ModePolishSettings& settings) noexcept;
 
   /// Adds another polish of the same shape, its laws matched to these; its chains are cut. Refuses others.
-  Verdict merge(const ModePolish& other);
+  Done merge(const ModePolish& other);
 
   /// Takes over what an older polish knew of those laws that both agree on within their errors: the rows
   /// behind it need not be lost because another law of it was wrong. `share`: of its rows that this polish

@@ -14,9 +14,9 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
-#include "mixstream/settings.hpp"
+#include "mixstream/core/dense.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/moments/dense.hpp"
-#include "mixstream/settings.hpp"
+#include "mixstream/core/dense.hpp"
+#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 

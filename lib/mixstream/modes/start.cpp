@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -6,16 +6,16 @@
 
 namespace mixstream {
 
-RowVerdict MomentState::absorb(const Row& row) noexcept {
+RowFault MomentState::absorb(const Row& row) noexcept {
   const BulkStep step = step_into_bulk<LastRow::kept>(row);
-  return step == BulkStep::done ? RowVerdict::accepted : end_step(row, step);
+  return step == BulkStep::done ? RowFault::none : end_step(row, step);
 }
 
 /// What the short way leaves to do.
-RowVerdict MomentState::end_step(const Row& row, BulkStep step) noexcept {
+RowFault MomentState::end_step(const Row& row, BulkStep step) noexcept {
   if (step == BulkStep::refused) return judge_and_file(row);
   end_bulk_row(row);
-  return RowVerdict::accepted;
+  return RowFault::none;
 }
 
 /// Folds in a full block, and offers the row that was taken last to the sample.
@@ -26,19 +26,19 @@ void MomentState::end_bulk_row(const Row& row) noexcept {
 }
 
 /// The way of all other rows.
-RowVerdict MomentState::judge_and_file(const Row& row) noexcept {
+RowFault MomentState::judge_and_file(const Row& row) noexcept {
   const std::uint64_t hash = row_hash(source_hash_, position_++);
-  RowVerdict verdict =
+  RowFault fault =
       check(row, static_cast<std::size_t>(settings_.layout.feature_count), settings_.layout.constant_feature);
-  if (verdict == RowVerdict::accepted) verdict = pilot_fixed_ ? file(row, hash) : keep(row, hash);
-  ++verdicts_[static_cast<std::size_t>(verdict)];
-  return verdict;
+  if (fault == RowFault::none) fault = pilot_fixed_ ? file(row, hash) : keep(row, hash);
+  ++row_counts_[static_cast<std::size_t>(fault)];
+  return fault;
 }
 
 /// Takes a sound row into the first block, and ends the block when it is full.
-RowVerdict MomentState::keep(const Row& row, std::uint64_t hash) noexcept {
+RowFault MomentState::keep(const Row& row, std::uint64_t hash) noexcept {
   first_block_.add(row, hash);
-  if (first_block_.size() < settings_.pilot_rows) return RowVerdict::accepted;
+  if (first_block_.size() < settings_.pilot_rows) return RowFault::none;
   return end_first_block();
 }
 
@@ -63,9 +63,9 @@ double MomentState::transform(const Row& row) noexcept {
 }
 
 /// Puts a sound row into its bin and offers it to the sample.
-RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
+RowFault MomentState::file(const Row& row, std::uint64_t hash) noexcept {
   const double largest = transform(row);
-  if (largest > largest_variable) return RowVerdict::too_large;
+  if (largest > largest_variable) return RowFault::too_large;
   double growth = 1.0;
   switch (settings_.memory.kind) {
     case Memory::Kind::everything:
@@ -75,7 +75,7 @@ RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
       growth = growth_at(static_cast<double>(filed_));
       break;
     case Memory::Kind::half_life_seconds:
-      if (!forgetting_.believes(row.time)) return RowVerdict::clock_jump;
+      if (!forgetting_.believes(row.time)) return RowFault::clock_jump;
       growth = growth_at(row.time);
       break;
     case Memory::Kind::window_rows:
@@ -89,7 +89,7 @@ RowVerdict MomentState::file(const Row& row, std::uint64_t hash) noexcept {
   pane.put({variables_.data(), weight, weight * growth}, last_bin_, *kernel_, workspace_.data());
   pane.reservoir.offer(row, hash, weight, last_bin_);
   ++filed_;
-  return RowVerdict::accepted;
+  return RowFault::none;
 }
 
 double MomentState::growth_at(double clock) noexcept {

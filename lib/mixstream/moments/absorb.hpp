@@ -89,7 +89,7 @@ inline BulkStep MomentState::step_into_bulk(const Row& row) noexcept {
   pane.bins[0](PilotRow{});  // it stands in the block already
   if (last == LastRow::kept) last_bin_ = 0;
   ++filed_;
-  ++verdicts_[0];
+  ++row_counts_[0];
   const std::uint64_t hash = row_hash(source_hash_, position_++);
   return pane.moments(0).pending.full() || pane.reservoir.wants(hash, 1.0) ? BulkStep::to_end
                                                                            : BulkStep::done;

@@ -79,8 +79,8 @@ class StateCodec {
   }
 
   static void progress(ByteWriter& out, const MomentState& s) {
-    out.put(static_cast<std::uint32_t>(row_verdict_count));
-    for (const std::uint64_t count : s.verdicts_) out.put(count);
+    out.put(static_cast<std::uint32_t>(state_fault_count));
+    for (const std::uint64_t count : s.row_counts_) out.put(count);
     for (const std::uint64_t number : {s.source_, s.position_, s.filed_, s.rows_in_pane_}) out.put(number);
     out.put(static_cast<std::uint32_t>(s.active_));
     out.put(static_cast<std::uint32_t>(s.pilot_fixed_));
@@ -92,9 +92,9 @@ class StateCodec {
     out.put(std::span<const double>(s.pilot_.scale));
   }
 
-  static Verdict progress(ByteReader in, MomentState& s) {
-    if (in.take<std::uint32_t>() != row_verdict_count) return damaged("impossible progress");
-    for (std::uint64_t& count : s.verdicts_) count = in.take<std::uint64_t>();
+  static Done progress(ByteReader in, MomentState& s) {
+    if (in.take<std::uint32_t>() != state_fault_count) return damaged("impossible progress");
+    for (std::uint64_t& count : s.row_counts_) count = in.take<std::uint64_t>();
     for (std::uint64_t* number : {&s.source_, &s.position_, &s.filed_, &s.rows_in_pane_})
       *number = in.take<std::uint64_t>();
     s.active_ = in.take<std::uint32_t>();
@@ -132,7 +132,7 @@ class StateCodec {
     for (const std::uint64_t hash : block.hashes) out.put(hash);
   }
 
-  static Verdict first_block(ByteReader in, MomentState& s) {
+  static Done first_block(ByteReader in, MomentState& s) {
     const auto rows = in.take<std::uint64_t>();
     const std::size_t d = s.first_block_.rows.feature_count;
     if (rows >= s.settings_.pilot_rows || (rows > 0 && s.pilot_fixed_) || in.left() != rows * (d + 4) * 8) {
@@ -144,7 +144,7 @@ class StateCodec {
     const auto part = [&](std::size_t column, std::size_t i) { return numbers[count * (d + column) + i]; };
     for (std::size_t i = 0; i < count; ++i) {
       const Row row{{numbers.data() + i * d, d}, part(0, i), part(1, i), part(2, i)};
-      if (check(row, d, s.settings_.layout.constant_feature) != RowVerdict::accepted)
+      if (check(row, d, s.settings_.layout.constant_feature) != RowFault::none)
         return damaged("a row of the first block is not sound");
       s.first_block_.add(row, in.take<std::uint64_t>());
     }
@@ -163,7 +163,7 @@ class StateCodec {
     }
   }
 
-  static Verdict pane(ByteReader in, MomentState& s, Pane& pane) {
+  static Done pane(ByteReader in, MomentState& s, Pane& pane) {
     for (MomentSet& set : pane.bins) {
       RowMoments& bin = held_moments(set);
       if (!take_bin(in, s, bin)) return damaged("a tensor is cut short or not sound");
@@ -196,7 +196,7 @@ class StateCodec {
   /// Whether features and response could have been accepted.
   static bool is_row(std::span<const double> values, const MomentState& s) {
     const Row row{values.first(values.size() - 1), values.back()};
-    return check(row, row.features.size(), s.settings_.layout.constant_feature) == RowVerdict::accepted;
+    return check(row, row.features.size(), s.settings_.layout.constant_feature) == RowFault::none;
   }
 
   static void put_bin(ByteWriter& out, const RowMoments& bin) {
@@ -260,7 +260,7 @@ Bytes encode(const MomentState& state, std::span<const Section> guests) {
 namespace {
 
 /// Our own sections stand in a fixed order: settings, progress, first block, every pane.
-Verdict read_state_sections(ByteReader& in, MomentState& state) {
+Done read_state_sections(ByteReader& in, MomentState& state) {
   std::vector<Pane>& panes = StateCodec::panes(state);
   for (std::size_t number = 0; number < 2 + panes.size(); ++number) {
     const std::uint32_t wanted =
@@ -268,10 +268,10 @@ Verdict read_state_sections(ByteReader& in, MomentState& state) {
     const std::optional<FoundSection> section = next_section(in);
     if (!section || section->type != wanted) return damaged("a section is missing");
     const ByteReader payload(section->payload);
-    const Verdict verdict = number == 0   ? StateCodec::progress(payload, state)
-                            : number == 1 ? StateCodec::first_block(payload, state)
-                                          : StateCodec::pane(payload, state, panes[number - 2]);
-    if (!verdict) return verdict;
+    const Done done = number == 0   ? StateCodec::progress(payload, state)
+                      : number == 1 ? StateCodec::first_block(payload, state)
+                                    : StateCodec::pane(payload, state, panes[number - 2]);
+    if (!done) return done;
   }
   return std::monostate{};
 }
@@ -289,7 +289,7 @@ Outcome<Snapshot> decode(std::span<const std::byte> bytes, const DecodeSettings&
   Outcome<MomentState> created = StateCodec::create(found.value());
   if (!created) return created.refusal();
   Snapshot snapshot{std::move(created).value(), {}};
-  if (const Verdict verdict = read_state_sections(in, snapshot.state); !verdict) return verdict.refusal();
+  if (const Done done = read_state_sections(in, snapshot.state); !done) return done.refusal();
   while (!in.at_end()) {
     const std::optional<FoundSection> guest = next_section(in);
     if (!guest) return damaged("a section is cut short");

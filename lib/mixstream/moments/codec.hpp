@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/moments/bytes.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/moments/state.hpp"
-#include "mixstream/outcome.hpp"
 
 namespace mixstream {
 

@@ -13,7 +13,7 @@ void MomentState::prepare_interval(const MomentState& total) noexcept {
   for (Pane& pane : panes_) pane.clear();
   pilot_fixed_ = false;
   open_bulk();  // closed, that is
-  verdicts_ = {};
+  row_counts_ = {};
   rescaled_ = 1.0;
   filed_ = total.filed_;
   rows_in_pane_ = total.rows_in_pane_;
@@ -38,7 +38,7 @@ void MomentState::continue_from(const MomentState& running) noexcept {
   std::ranges::copy(running.pilot_.scale, pilot_.scale.begin());
   use_pilot();
   forgetting_ = running.forgetting_;
-  verdicts_ = running.verdicts_;
+  row_counts_ = running.row_counts_;
   source_ = running.source_;
   source_hash_ = running.source_hash_;
   position_ = running.position_;
@@ -63,7 +63,7 @@ void MomentState::append(MomentState& interval) noexcept {
     panes_[p].add(interval.panes_[p], 1.0);
   }
   forgetting_ = interval.forgetting_;
-  verdicts_ = interval.verdicts_;
+  row_counts_ = interval.row_counts_;
   source_ = interval.source_;
   source_hash_ = interval.source_hash_;
   position_ = interval.position_;

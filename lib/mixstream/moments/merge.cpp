@@ -13,7 +13,7 @@ Refusal cannot_merge(const std::string& what) {
 
 }  // namespace
 
-Verdict MomentState::name_features(const std::string& feature_map, const std::string& response) {
+Done MomentState::name_features(const std::string& feature_map, const std::string& response) {
   const auto differs = [](const std::string& has, const std::string& wanted) {
     return !has.empty() && has != wanted;
   };
@@ -27,7 +27,7 @@ Verdict MomentState::name_features(const std::string& feature_map, const std::st
   return std::monostate{};
 }
 
-Verdict MomentState::may_merge(const MomentState& other, MergeAs as) const {
+Done MomentState::may_merge(const MomentState& other, MergeAs as) const {
   const StateSettings& mine = settings_;
   const StateSettings& theirs = other.settings_;
   if (mine.layout != theirs.layout || mine.feature_map != theirs.feature_map) {
@@ -52,17 +52,17 @@ Verdict MomentState::may_merge(const MomentState& other, MergeAs as) const {
   return std::monostate{};
 }
 
-Verdict MomentState::merge(const MomentState& other, MergeAs as) {
-  if (Verdict verdict = may_merge(other, as); !verdict) return verdict;
+Done MomentState::merge(const MomentState& other, MergeAs as) {
+  if (Done done = may_merge(other, as); !done) return done;
   MomentState merged = *this;
   if (other.is_fresh()) {
-    merged.add_verdicts(other.verdicts_);
+    merged.add_row_counts(other.row_counts_);
   } else if (is_fresh()) {
     merged = other;
     merged.settings_.seed = settings_.seed;
     merged.settings_.memory_budget = settings_.memory_budget;
     merged.begin_source(source_, position_);
-    merged.add_verdicts(verdicts_);
+    merged.add_row_counts(row_counts_);
   } else {
     merged.join(other, as);
   }
@@ -88,11 +88,11 @@ void MomentState::join(MomentState other, MergeAs as) {
   }
   if (!other.pilot_fixed_) {
     take(other.first_block_);
-    other.verdicts_[0] -= other.first_block_.size();  // counted as they entered
+    other.row_counts_[0] -= other.first_block_.size();  // counted as they entered
   } else if (!pilot_fixed_) {
     const FirstBlock mine = first_block_;
     first_block_.clear();
-    verdicts_[0] -= mine.size();
+    row_counts_[0] -= mine.size();
     pilot_ = other.pilot_;
     use_pilot();
     add_panes(other, as);
@@ -103,20 +103,20 @@ void MomentState::join(MomentState other, MergeAs as) {
     bring_to(target);
     add_panes(other, as);
   }
-  add_verdicts(other.verdicts_);
+  add_row_counts(other.row_counts_);
 }
 
 /// Enters raw rows and counts them.
 void MomentState::take(const FirstBlock& block) noexcept {
   for (std::size_t i = 0; i < block.size(); ++i) {
     const Row row = block.row(i);
-    const RowVerdict verdict = pilot_fixed_ ? file(row, block.hashes[i]) : keep(row, block.hashes[i]);
-    ++verdicts_[static_cast<std::size_t>(verdict)];
+    const RowFault fault = pilot_fixed_ ? file(row, block.hashes[i]) : keep(row, block.hashes[i]);
+    ++row_counts_[static_cast<std::size_t>(fault)];
   }
 }
 
-void MomentState::add_verdicts(const VerdictCounts& verdicts) noexcept {
-  for (std::size_t v = 0; v < row_verdict_count; ++v) verdicts_[v] += verdicts[v];
+void MomentState::add_row_counts(const RowCounts& counts) noexcept {
+  for (std::size_t v = 0; v < state_fault_count; ++v) row_counts_[v] += counts[v];
 }
 
 void MomentState::bring_to(const Pilot& pilot) {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
-#include "mixstream/moments/bytes.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 

@@ -1,6 +1,6 @@
 #include "mixstream/moments/state.hpp"
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/moments/pane.hpp"
-#include "mixstream/yield_point.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +28,7 @@ Refusal bad_settings(std::string text) {
   return {Reason::bad_settings, std::move(text)};
 }
 
-Verdict check_memory(const Memory& memory) {
+Done check_memory(const Memory& memory) {
   if (memory.kind == Memory::Kind::everything || memory.kind == Memory::Kind::three_parts)
     return std::monostate{};
   if (!(memory.length >= 1e-9 && memory.length <= 1e15))
@@ -41,7 +41,7 @@ Verdict check_memory(const Memory& memory) {
   return std::monostate{};
 }
 
-Verdict check_settings(const StateSettings& settings) {
+Done check_settings(const StateSettings& settings) {
   const Layout& layout = settings.layout;
   if (layout.feature_count < 1 || layout.constant_feature < -1 ||
       layout.constant_feature >= layout.feature_count) {
@@ -66,7 +66,7 @@ std::size_t sample_rows(const StateSettings& settings) {
 }  // namespace
 
 Outcome<std::uint64_t> bytes_needed(const StateSettings& settings) {
-  if (const Verdict verdict = check_settings(settings); !verdict) return verdict.refusal();
+  if (const Done done = check_settings(settings); !done) return done.refusal();
   const auto m = static_cast<std::uint64_t>(settings.layout.variables());
   const std::uint64_t d = m;  // features and response of a stored row, at most
   constexpr std::uint64_t number = sizeof(double), entry = sizeof(Reservoir::Entry);
@@ -166,7 +166,7 @@ void MomentState::begin_source(std::uint64_t source, std::uint64_t position) noe
   source_hash_ = source_hash(settings_.seed, source);
 }
 
-Verdict MomentState::set_pilot(const Pilot& pilot) {
+Done MomentState::set_pilot(const Pilot& pilot) {
   if (pilot_fixed_ || !first_block_.hashes.empty())
     return bad_settings("the pilot can be given only before the first row");
   if (pilot.scale.size() != pilot_.scale.size() || pilot.shift.size() != pilot_.shift.size()) {
@@ -184,7 +184,7 @@ Verdict MomentState::set_pilot(const Pilot& pilot) {
 
 /// Fixes the pilot from the rows kept so far and files them; returns the last one's verdict. A row whose time
 /// is not believed moves from the accepted to its own count.
-RowVerdict MomentState::end_first_block() noexcept {
+RowFault MomentState::end_first_block() noexcept {
   find_pilot(first_block_.rows, settings_.layout, scratch_, pilot_);
   use_pilot();
   if (settings_.memory.kind == Memory::Kind::half_life_seconds && first_block_.size() > 0) {
@@ -192,15 +192,15 @@ RowVerdict MomentState::end_first_block() noexcept {
     std::ranges::copy(first_block_.times, times.begin());
     forgetting_.start(quantile(times, 0.5));  // not the first: it may be wrong
   }
-  RowVerdict verdict = RowVerdict::accepted;
+  RowFault fault = RowFault::none;
   for (std::size_t i = 0; i < first_block_.size(); ++i) {
-    verdict = file(first_block_.row(i), first_block_.hashes[i]);
-    if (i + 1 == first_block_.size() || verdict == RowVerdict::accepted) continue;
-    --verdicts_[0];
-    ++verdicts_[static_cast<std::size_t>(verdict)];
+    fault = file(first_block_.row(i), first_block_.hashes[i]);
+    if (i + 1 == first_block_.size() || fault == RowFault::none) continue;
+    --row_counts_[0];
+    ++row_counts_[static_cast<std::size_t>(fault)];
   }
   first_block_.clear();
-  return verdict;
+  return fault;
 }
 
 void MomentState::use_pilot() noexcept {
@@ -226,10 +226,10 @@ void MomentState::flush() noexcept {
 /// Ends the first block as if it were full.
 void MomentState::settle() noexcept {
   if (pilot_fixed_) return;
-  const RowVerdict last = end_first_block();
-  if (last == RowVerdict::accepted) return;
-  --verdicts_[0];
-  ++verdicts_[static_cast<std::size_t>(last)];
+  const RowFault last = end_first_block();
+  if (last == RowFault::none) return;
+  --row_counts_[0];
+  ++row_counts_[static_cast<std::size_t>(last)];
 }
 
 MomentState MomentState::settled() const {
@@ -310,8 +310,8 @@ std::array<std::uint64_t, bin_count> MomentState::bin_rows() const {
 
 bool operator==(const MomentState& one, const MomentState& two) {
   return one.settings_ == two.settings_ && one.pilot_ == two.pilot_ && one.pilot_fixed_ == two.pilot_fixed_ &&
-         one.forgetting_ == two.forgetting_ && one.verdicts_ == two.verdicts_ && one.source_ == two.source_ &&
-         one.position_ == two.position_ && one.filed_ == two.filed_ &&
+         one.forgetting_ == two.forgetting_ && one.row_counts_ == two.row_counts_ &&
+         one.source_ == two.source_ && one.position_ == two.position_ && one.filed_ == two.filed_ &&
          one.rows_in_pane_ == two.rows_in_pane_ && one.active_ == two.active_ &&
          one.first_block_ == two.first_block_ && one.panes_ == two.panes_;
 }

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/moments/bins.hpp"
 #include "mixstream/moments/forgetting.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/monomials/kernel.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/reservoir.hpp"
@@ -69,27 +69,27 @@ class MomentState {
   /// Adds one row, or refuses it by name and counts it. No throw, no allocation, no lock. N(m, 6) products a
   /// row on average; at most one block of rows is folded in, but the whole first block once, and four when a
   /// pane closes.
-  RowVerdict absorb(const Row& row) noexcept;
+  RowFault absorb(const Row& row) noexcept;
   /// The same in two: the first is compiled into its caller, who includes moments/absorb.hpp; unless it says
   /// done, the second must follow. LastRow::lost: what last_variables and last_bin give then means nothing.
   template <LastRow last>
   BulkStep step_into_bulk(const Row& row) noexcept;
-  [[gnu::noinline]] RowVerdict end_step(const Row& row, BulkStep step) noexcept;
+  [[gnu::noinline]] RowFault end_step(const Row& row, BulkStep step) noexcept;
 
   /// Rows that follow come from this source, beginning at this position; the sample depends on nothing else.
   /// States that will be merged should have different sources.
   void begin_source(std::uint64_t source, std::uint64_t position = 0) noexcept;
 
   /// Fixes the pilot before any row has come, so that states filled apart agree on bins and coordinates.
-  Verdict set_pilot(const Pilot& pilot);
+  Done set_pilot(const Pilot& pilot);
 
   /// Says what the features and the response are called, where the state was made without names, as those of
   /// the C interface's loops are. Refuses other names than it has.
-  Verdict name_features(const std::string& feature_map, const std::string& response);
+  Done name_features(const std::string& feature_map, const std::string& response);
 
   /// Adds the other state's rows and counts. Checks first, changes after: a refusal leaves this state as it
   /// was. Different pilots are brought to that of the state with more rows. Allocates a copy of each.
-  Verdict merge(const MomentState& other, MergeAs as = MergeAs::one_stream);
+  Done merge(const MomentState& other, MergeAs as = MergeAs::one_stream);
 
   // Intervals: a state whose rows will be appended to a total held elsewhere, so that a loop can give them
   // away by a swap instead of a copy (sensor_loop.hpp).
@@ -115,8 +115,8 @@ class MomentState {
   Pilot pilot() const;    ///< fixed, or what it would be if the first block ended now
 
   const StateSettings& settings() const noexcept { return settings_; }
-  std::uint64_t row_count() const noexcept { return verdicts_[0]; }     ///< accepted, forgotten ones included
-  const VerdictCounts& verdicts() const noexcept { return verdicts_; }  ///< by RowVerdict
+  std::uint64_t row_count() const noexcept { return row_counts_[0]; }   ///< accepted, forgotten ones included
+  const RowCounts& row_counts() const noexcept { return row_counts_; }  ///< by RowFault
   std::array<std::uint64_t, bin_count> bin_rows() const;                ///< rows held, by bin
   bool pilot_is_fixed() const noexcept { return pilot_fixed_; }
   const Pilot& fixed_pilot() const noexcept { return pilot_; }  ///< meaningful once pilot_is_fixed()
@@ -154,27 +154,27 @@ class MomentState {
   };
 
   explicit MomentState(const StateSettings& settings);
-  RowVerdict keep(const Row& row, std::uint64_t hash) noexcept;
-  RowVerdict end_first_block() noexcept;
+  RowFault keep(const Row& row, std::uint64_t hash) noexcept;
+  RowFault end_first_block() noexcept;
   void use_pilot() noexcept;
   void open_bulk() noexcept;
   template <LastRow last>
   bool write_into_bulk(const Row& row) noexcept;
   void end_bulk_row(const Row& row) noexcept;
-  RowVerdict judge_and_file(const Row& row) noexcept;
+  RowFault judge_and_file(const Row& row) noexcept;
   double transform(const Row& row) noexcept;
-  RowVerdict file(const Row& row, std::uint64_t hash) noexcept;
+  RowFault file(const Row& row, std::uint64_t hash) noexcept;
   double growth_at(double clock) noexcept;
   void make_room_in_window() noexcept;
   void settle() noexcept;
   MomentState settled() const;
   MomentTensor moments_of(std::span<const Pane> panes, const BinMask& bins) const;
-  Verdict may_merge(const MomentState& other, MergeAs as) const;
+  Done may_merge(const MomentState& other, MergeAs as) const;
   bool is_fresh() const noexcept;
   bool same_pane_as(const MomentState& earlier) const noexcept;
   void join(MomentState other, MergeAs as);
   void take(const FirstBlock& block) noexcept;
-  void add_verdicts(const VerdictCounts& verdicts) noexcept;
+  void add_row_counts(const RowCounts& counts) noexcept;
   void bring_to(const Pilot& pilot);
   double align_clocks(const MomentState& other, MergeAs as) noexcept;
   void add_panes(MomentState& other, MergeAs as) noexcept;
@@ -191,7 +191,7 @@ class MomentState {
   std::vector<double> inverse_scale_;     // 1 / pilot_.scale
   std::size_t features_before_constant_;  // all of them where there is none
   Forgetting forgetting_;
-  VerdictCounts verdicts_{};
+  RowCounts row_counts_{};
   std::uint64_t source_ = 0;
   std::uint64_t source_hash_;
   std::uint64_t position_ = 0;  // of the next row in its source

@@ -67,12 +67,12 @@ FileWriter::~FileWriter() {
   ::unlink(temporary().c_str());
 }
 
-Verdict FileWriter::write(std::span<const std::byte> content) {
+Done FileWriter::write(std::span<const std::byte> content) {
   if (write_all(descriptor_, content)) return std::monostate{};
   return refused("write", temporary());
 }
 
-Verdict FileWriter::finish() {
+Done FileWriter::finish() {
   const auto give_up = [&](const char* what) {
     const Refusal refusal = refused(what, temporary());
     ::unlink(temporary().c_str());
@@ -87,14 +87,14 @@ Verdict FileWriter::finish() {
   return std::monostate{};
 }
 
-Verdict write_file(const std::string& path, std::span<const std::byte> content) {
+Done write_file(const std::string& path, std::span<const std::byte> content) {
   Outcome<FileWriter> writer = FileWriter::create(path);
   if (!writer) return writer.refusal();
-  if (const Verdict written = writer.value().write(content); !written) return written.refusal();
+  if (const Done written = writer.value().write(content); !written) return written.refusal();
   return writer.value().finish();
 }
 
-Verdict check_writable(const std::string& path) {
+Done check_writable(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
     errno = EISDIR;

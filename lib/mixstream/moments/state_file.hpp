@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "mixstream/moments/bytes.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 
@@ -21,10 +21,10 @@ class FileWriter {
   FileWriter& operator=(FileWriter&&) = delete;
   ~FileWriter();
 
-  Verdict write(std::span<const std::byte> content);
+  Done write(std::span<const std::byte> content);
   /// Blocks for two fsyncs. When this refuses, the old content stands; only when the very last step, the sync
   /// of the folder, failed, the new content may stand instead.
-  Verdict finish();
+  Done finish();
 
  private:
   FileWriter(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
@@ -35,7 +35,7 @@ class FileWriter {
 };
 
 /// Replaces the file's content by a FileWriter.
-Verdict write_file(const std::string& path, std::span<const std::byte> content);
+Done write_file(const std::string& path, std::span<const std::byte> content);
 
 /// A file of which stretches are read.
 class FileReader {
@@ -61,7 +61,7 @@ class FileReader {
 
 /// Refuses a path that write_file would refuse now: asked before hours of work, not after. Creates and
 /// removes `path`.tmp; the file itself is not touched.
-Verdict check_writable(const std::string& path);
+Done check_writable(const std::string& path);
 
 /// The whole file; refuses files larger than `largest` before allocating.
 Outcome<Bytes> read_file(const std::string& path, std::uint64_t largest = 1ULL << 33);

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/moments/view.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

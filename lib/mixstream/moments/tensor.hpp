@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/core/dense.hpp"
 #include "mixstream/monomials/packing.hpp"
 #include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/pilot.hpp"

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "mixstream/monomials/instruction_set.hpp"
+#include "mixstream/cpu/instruction_set.hpp"
 #include "mixstream/monomials/packing.hpp"
 #include "mixstream/monomials/row_block.hpp"
 #include "mixstream/monomials/variants/variant.hpp"

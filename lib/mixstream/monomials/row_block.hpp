@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "mixstream/monomials/aligned.hpp"
+#include "mixstream/cpu/aligned.hpp"
 
 namespace mixstream {
 

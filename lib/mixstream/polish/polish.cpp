@@ -4,9 +4,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/chi_square.hpp"
 #include "mixstream/likelihood/parameters.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

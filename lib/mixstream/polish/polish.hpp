@@ -18,13 +18,13 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/outcome.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/likelihood/score_kernel.hpp"
 #include "mixstream/likelihood/symmetric_solver.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 
@@ -118,12 +118,12 @@ class AnchoredPolish {
   void warm_anchor(const RowTable& sample) noexcept;
 
   /// Adds another polish after giving its components these labels. Refuses other shapes and windows.
-  Verdict merge(const AnchoredPolish& other);
+  Done merge(const AnchoredPolish& other);
 
   /// A polish at the same anchor for rows that another thread reads: it knows what this one knows, and
   /// merge_branch adds only what it has learnt since. Allocates.
   AnchoredPolish branch() const;
-  Verdict merge_branch(const AnchoredPolish& branch);
+  Done merge_branch(const AnchoredPolish& branch);
 
   const Mixture& anchor() const noexcept { return state_.anchor; }
   const ScoreShape& shape() const noexcept { return kernel_.shape(); }
@@ -152,7 +152,7 @@ class AnchoredPolish {
   void join_beginning() noexcept;
   void doubt_start() noexcept;
   void doubt_older_rows() noexcept;
-  Verdict merge_slots(const AnchoredPolish& other, std::size_t first_slot);
+  Done merge_slots(const AnchoredPolish& other, std::size_t first_slot);
 
   PolishState state_;
   ScoreKernel kernel_;

@@ -69,7 +69,7 @@ std::vector<double> applied(const DenseMatrix& matrix, std::span<const double> v
 
 // theta' = T theta, H' = T^-T H T^-1 and (g - H theta)' = T^-T (g - H theta); carried from the anchor theta'
 // to this one, the gradient gains H' (theta' - theta_here).
-Verdict AnchoredPolish::merge_slots(const AnchoredPolish& other, std::size_t first_slot) {
+Done AnchoredPolish::merge_slots(const AnchoredPolish& other, std::size_t first_slot) {
   if (state_.noise != other.state_.noise ||
       state_.anchor.feature_count != other.state_.anchor.feature_count ||
       state_.anchor.component_count() != other.state_.anchor.component_count())
@@ -98,14 +98,14 @@ Verdict AnchoredPolish::merge_slots(const AnchoredPolish& other, std::size_t fir
   return std::monostate{};
 }
 
-Verdict AnchoredPolish::merge(const AnchoredPolish& other) {
+Done AnchoredPolish::merge(const AnchoredPolish& other) {
   return merge_slots(other, 0);
 }
 
 /// Slot 0, what the branch began with, is known here already. The branch's rows count towards the next move
 /// as if they had been absorbed here: the branches to come shall not linearise at an old anchor for ever.
-Verdict AnchoredPolish::merge_branch(const AnchoredPolish& branch) {
-  if (Verdict verdict = merge_slots(branch, 1); !verdict) return verdict;
+Done AnchoredPolish::merge_branch(const AnchoredPolish& branch) {
+  if (Done done = merge_slots(branch, 1); !done) return done;
   state_.rows_since_move += branch.state_.rows;
   if (state_.rows_since_move >= state_.settings.move_every) move_anchor();
   return std::monostate{};

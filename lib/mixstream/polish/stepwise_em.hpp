@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/outcome.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/likelihood/expectation.hpp"
 #include "mixstream/likelihood/maximisation.hpp"
-#include "mixstream/mixture.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/rows/row.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

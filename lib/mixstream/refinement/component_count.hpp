@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/outcome.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

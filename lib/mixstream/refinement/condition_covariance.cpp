@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/refinement/conditions_content.hpp"
 #include "mixstream/regression/sliced.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

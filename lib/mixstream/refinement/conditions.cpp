@@ -4,10 +4,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/conditions_content.hpp"
 #include "mixstream/regression/sliced.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

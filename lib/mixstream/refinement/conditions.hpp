@@ -9,12 +9,12 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/core/dense.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/refinement/condition_set.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <vector>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/verdict/limits.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

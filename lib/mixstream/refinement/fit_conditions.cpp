@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/levenberg_marquardt.hpp"
 #include "mixstream/refinement/numerics.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <limits>
 
-#include "mixstream/mixture.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/outcome.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/refinement/conditions.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/refinement/sample_prior.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

@@ -1,7 +1,7 @@
 // How far a mixture lies from a refined fit, in the refined fit's own errors.
 #pragma once
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/refinement/refine.hpp"
 
 namespace mixstream {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/refinement/numerics.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream::numerics {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/rows/row_table.hpp"
 

@@ -10,7 +10,7 @@
 namespace mixstream {
 namespace {
 
-Verdict check_input(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count) {
+Done check_input(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count) {
   if (component_count == 0) return Refusal{Reason::bad_settings, "a mixture needs at least one component"};
   if (sample.feature_count != static_cast<std::size_t>(tensor.layout().feature_count)) {
     return Refusal{Reason::wrong_shape, "the sample's rows do not have the tensor's number of features"};
@@ -74,7 +74,7 @@ Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample,
 Outcome<RefinedFit> refine(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
                            std::span<const Mixture> starts, const RefineSettings& settings,
                            const Mixture* previous) {
-  const Verdict input = check_input(tensor, sample, component_count);
+  const Done input = check_input(tensor, sample, component_count);
   if (!input) return input.refusal();
   if (settings.noise == NoiseModel::known && starts.empty() && !previous) {
     return Refusal{Reason::bad_settings, "with known noise a start must carry the noise variances"};

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/core/dense.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/outcome.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 #include "mixstream/verdict/judge.hpp"
 
 namespace mixstream {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/polish/polish.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 

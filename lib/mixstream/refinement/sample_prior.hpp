@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/core/dense.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

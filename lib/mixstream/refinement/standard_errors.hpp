@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/core/dense.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
-#include "mixstream/settings.hpp"
 
 namespace mixstream {
 

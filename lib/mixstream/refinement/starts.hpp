@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/random.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/random.hpp"
 
 namespace mixstream {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/regression/symmetric.hpp"
 #include "mixstream/regression/systems.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/moments/tensor.hpp"
 
 namespace mixstream {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 
 namespace mixstream {
 namespace {

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "mixstream/yield_point.hpp"
+#include "mixstream/core/yield_point.hpp"
 
 // LAPACK's parts, of which the drivers are made. The last arguments are hidden lengths of characters.
 extern "C" {

@@ -4,9 +4,9 @@
 #include <array>
 #include <stdexcept>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/regression/linear_algebra.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/moments/bytes.hpp"
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/report/report.hpp"
 
 namespace mixstream {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "mixstream/noise_words.hpp"
+#include "mixstream/core/noise_words.hpp"
 
 namespace mixstream {
 namespace {

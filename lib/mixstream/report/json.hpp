@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/modes/model.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/report/report.hpp"
 
 namespace mixstream {

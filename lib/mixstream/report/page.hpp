@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/report/history.hpp"
 #include "mixstream/report/report.hpp"
 #include "mixstream/rows/feature_map.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/report/json.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "mixstream/rows/row_table.hpp"

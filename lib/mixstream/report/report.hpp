@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "mixstream/core/dense.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/doubts/doubt.hpp"
 #include "mixstream/following/drift.hpp"
-#include "mixstream/mixture.hpp"
 #include "mixstream/modes/chosen_model.hpp"
-#include "mixstream/moments/dense.hpp"
 #include "mixstream/regression/identifiability.hpp"
-#include "mixstream/settings.hpp"
 #include "mixstream/tensor/spectral.hpp"
 #include "mixstream/verdict/judge.hpp"
 #include "mixstream/verdict/limits.hpp"

@@ -1,9 +1,9 @@
 #include "mixstream/report/text.hpp"
 #include "mixstream/report/gate_words.hpp"
 
+#include "mixstream/core/noise_words.hpp"
+#include "mixstream/core/plain_number.hpp"
 #include "mixstream/doubts/words.hpp"
-#include "mixstream/noise_words.hpp"
-#include "mixstream/plain_number.hpp"
 
 #include <fmt/format.h>
 

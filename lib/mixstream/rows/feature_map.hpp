@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "mixstream/outcome.hpp"
+#include "mixstream/core/outcome.hpp"
 
 namespace mixstream {
 

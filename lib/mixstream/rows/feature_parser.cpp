@@ -45,7 +45,7 @@ class FeatureMapParser {
   Outcome<FeatureMap> parse() {
     if (text_.find_first_not_of(" \t") == std::string_view::npos) return refuse("the feature map is empty");
     do {
-      if (Verdict verdict = parse_feature(); !verdict) return verdict.refusal();
+      if (Done done = parse_feature(); !done) return done.refusal();
     } while (accept(','));
     if (!at_end()) return refuse_unexpected();
     return finished();
@@ -89,12 +89,12 @@ class FeatureMapParser {
     return input < map_.columns_.size() ? input : map_.lags_[input - map_.columns_.size()].column;
   }
 
-  Verdict parse_feature() {
+  Done parse_feature() {
     Factors factors;
     bool below = false;
     do {
       const std::size_t features = map_.ends_.size();
-      if (Verdict verdict = parse_factor(factors, below); !verdict) return verdict;
+      if (Done done = parse_factor(factors, below); !done) return done;
       if (map_.ends_.size() == features) continue;  // it was no category
       if (!factors.empty() || below || next_is('*') || next_is('/'))
         return refuse("a category stands alone: multiply by one of its indicators, such as " +
@@ -122,7 +122,7 @@ class FeatureMapParser {
   }
 
   /// "1", or an atom with ^power; equal ones in one product add their powers.
-  Verdict parse_factor(Factors& factors, bool below) {
+  Done parse_factor(Factors& factors, bool below) {
     skip_blanks();
     if (starts_one()) {
       ++at_;
@@ -130,7 +130,7 @@ class FeatureMapParser {
     }
     Factor factor;
     bool category = false;
-    if (Verdict verdict = parse_atom(factor, category); !verdict || category) return verdict;
+    if (Done done = parse_atom(factor, category); !done || category) return done;
     int power = 1;
     if (accept('^')) {
       power = take_power();
@@ -140,7 +140,7 @@ class FeatureMapParser {
     return add(factors, factor);
   }
 
-  Verdict add(Factors& factors, const Factor& factor) {
+  Done add(Factors& factors, const Factor& factor) {
     const auto same = std::ranges::find_if(factors, [&](Factor other) {
       other.power = factor.power;
       return other == factor;
@@ -164,7 +164,7 @@ class FeatureMapParser {
   }
 
   /// A column, a function of one, a comparison, or a category: that one is added to the map at once.
-  Verdict parse_atom(Factor& factor, bool& category) {
+  Done parse_atom(Factor& factor, bool& category) {
     const std::size_t begin = at_;
     if (verbatim_name().empty() && begin < text_.size() && text_[begin] != '`') {
       const std::string_view name = text_.substr(begin, name_length());
@@ -189,22 +189,22 @@ class FeatureMapParser {
   }
 
   /// log(a), sqrt(a), max(number,a), lag(column,steps), behind its parenthesis.
-  Verdict parse_function(std::string_view name, Factor& factor) {
-    Verdict verdict = std::monostate{};
+  Done parse_function(std::string_view name, Factor& factor) {
+    Done done = std::monostate{};
     if (name == "lag") {
-      verdict = parse_lag(factor);
+      done = parse_lag(factor);
     } else if (name == "max") {
-      verdict = parse_max(factor);
+      done = parse_max(factor);
     } else {
       factor.function = name == "log" ? Function::log : Function::sqrt;
-      verdict = parse_argument(factor);
+      done = parse_argument(factor);
     }
-    if (!verdict) return verdict;
+    if (!done) return done;
     if (!accept(')')) return refuse("a closing parenthesis of " + std::string(name) + " is expected");
     return std::monostate{};
   }
 
-  Verdict parse_lag(Factor& factor) {
+  Done parse_lag(Factor& factor) {
     Outcome<std::size_t> column = parse_column();
     if (!column) return column.refusal();
     if (!accept(',')) return refuse("lag takes a column and a number of rows, such as lag(flow,3)");
@@ -222,24 +222,24 @@ class FeatureMapParser {
   }
 
   /// max(0,t-18) or max(t-18,0).
-  Verdict parse_max(Factor& factor) {
+  Done parse_max(Factor& factor) {
     factor.function = Function::max;
     const std::size_t begin = at_;
     if (take_number(factor.bound) && accept(',')) return parse_argument(factor);
     at_ = begin;
-    if (Verdict verdict = parse_argument(factor); !verdict) return verdict;
+    if (Done done = parse_argument(factor); !done) return done;
     if (accept(',') && take_number(factor.bound)) return std::monostate{};
     return refuse("max takes a number and a column, such as max(0,t-18)");
   }
 
   /// column, column+number, column-number or number-column; the column may be lag(...).
-  Verdict parse_argument(Factor& factor) {
+  Done parse_argument(Factor& factor) {
     if (take_number(factor.shift)) {
       if (!accept('-')) return refuse("a number before a column is followed by a minus, such as 18-t");
       factor.minus = true;
       return parse_input(factor);
     }
-    if (Verdict verdict = parse_input(factor); !verdict) return verdict;
+    if (Done done = parse_input(factor); !done) return done;
     const bool plus = accept('+');
     const bool minus = !plus && accept('-');
     if (!plus && !minus) return std::monostate{};
@@ -248,7 +248,7 @@ class FeatureMapParser {
     return std::monostate{};
   }
 
-  Verdict parse_input(Factor& factor) {
+  Done parse_input(Factor& factor) {
     skip_blanks();
     if (verbatim_name().empty() && text_.substr(at_).starts_with("lag(")) {
       at_ += 4;
@@ -260,7 +260,7 @@ class FeatureMapParser {
     return std::monostate{};
   }
 
-  Verdict parse_comparison(Factor& factor) {
+  Done parse_comparison(Factor& factor) {
     std::string value;
     if (!take_quoted(value)) return refuse("a text between double quotes is expected behind ==");
     factor.function = Function::equals;
@@ -269,7 +269,7 @@ class FeatureMapParser {
   }
 
   /// machine{"a","b","c"}: indicators of all but the first.
-  Verdict parse_category(std::size_t column) {
+  Done parse_category(std::size_t column) {
     std::vector<std::string> levels;
     do {
       std::string level;
@@ -282,7 +282,7 @@ class FeatureMapParser {
     return add_category(column, levels);
   }
 
-  Verdict add_category(std::size_t column, const std::vector<std::string>& levels) {
+  Done add_category(std::size_t column, const std::vector<std::string>& levels) {
     const std::string& name = map_.columns_[column];
     if (levels.size() < 2) return refuse("the column " + quoted(name) + " has one value only: leave it out");
     if (levels.size() > FeatureMap::most_levels) {

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/rows/layout.hpp"
 #include "mixstream/rows/row.hpp"
 #include "mixstream/rows/row_table.hpp"

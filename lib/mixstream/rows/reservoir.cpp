@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mixstream/yield_point.hpp"
+#include "mixstream/core/yield_point.hpp"
 
 namespace mixstream {
 namespace {

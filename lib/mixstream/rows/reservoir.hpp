@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 #include "mixstream/rows/row.hpp"
 #include "mixstream/rows/row_table.hpp"
 

@@ -1,12 +1,13 @@
 // One observation, as a view: nothing is copied, nothing is owned.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+
+#include "mixstream/core/row_fault.hpp"
 
 namespace mixstream {
 
@@ -28,32 +29,15 @@ inline constexpr double largest_magnitude = 1e45;  ///< of a feature, the respon
 inline constexpr double smallest_weight = 1e-100;
 inline constexpr double largest_weight = 1e15;
 
-/// What became of a row. Everything but `accepted` leaves the state untouched and is counted by reason.
-enum class RowVerdict : std::uint8_t {
-  accepted,
-  wrong_width,     ///< number of features differs from the state's
-  not_a_number,    ///< NaN in features, response, weight or time
-  infinite,        ///< infinity in features, response, weight or time
-  too_large,       ///< a magnitude whose sixth power could overflow
-  bad_weight,      ///< weight zero, negative, or outside smallest_weight to largest_weight
-  wrong_constant,  ///< the feature declared constant is not 1
-  clock_jump       ///< half-life in seconds: a time that the rows around it do not confirm, see Forgetting
-};
-inline constexpr std::size_t row_verdict_count = 8;
-using VerdictCounts = std::array<std::uint64_t, row_verdict_count>;
-
-/// The stable name of a verdict, such as "not_a_number". No throw, no allocation.
-const char* name_of(RowVerdict verdict) noexcept;
-
 /// Judges a row before it touches any state. No throw, no allocation; d comparisons.
 /// constant_feature: index of the feature that must be 1, or -1.
-inline RowVerdict check(const Row& row, std::size_t feature_count, int constant_feature) noexcept;
+inline RowFault check(const Row& row, std::size_t feature_count, int constant_feature) noexcept;
 
 /// Why a row with some number out of bounds is refused. No throw, no allocation.
-RowVerdict name_the_fault(const Row& row) noexcept;
+RowFault name_the_fault(const Row& row) noexcept;
 
-RowVerdict check(const Row& row, std::size_t feature_count, int constant_feature) noexcept {
-  if (row.features.size() != feature_count) return RowVerdict::wrong_width;
+RowFault check(const Row& row, std::size_t feature_count, int constant_feature) noexcept {
+  if (row.features.size() != feature_count) return RowFault::wrong_width;
   // Comparisons with NaN are false, so each bound is asked in the way that NaN fails.
   bool sound = std::abs(row.response) <= largest_magnitude;
   sound &= std::abs(row.time) <= largest_magnitude;
@@ -63,7 +47,7 @@ RowVerdict check(const Row& row, std::size_t feature_count, int constant_feature
   if (!sound) return name_the_fault(row);
   const bool constant_is_one =
       constant_feature < 0 || row.features[static_cast<std::size_t>(constant_feature)] == 1.0;
-  return constant_is_one ? RowVerdict::accepted : RowVerdict::wrong_constant;
+  return constant_is_one ? RowFault::none : RowFault::wrong_constant;
 }
 
 }  // namespace mixstream

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
-#include "mixstream/random.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/random.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "mixstream/rows/row_table.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 
 namespace mixstream {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 
 namespace mixstream::solving {

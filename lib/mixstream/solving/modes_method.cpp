@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "mixstream/solve_modes.hpp"
+#include "mixstream/solving/solve_modes.hpp"
 #include "mixstream/solving/task.hpp"
 
 namespace mixstream::solving {

@@ -3,14 +3,14 @@
 #include <limits>
 #include <numeric>
 
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/em_search.hpp"
 #include "mixstream/refinement/component_count.hpp"
 #include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/outliers.hpp"
 #include "mixstream/refinement/sample_prior.hpp"
-#include "mixstream/solve_modes.hpp"
+#include "mixstream/solving/solve_modes.hpp"
 #include "mixstream/solving/task.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream::solving {
 namespace {

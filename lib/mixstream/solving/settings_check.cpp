@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "mixstream/regression/systems.hpp"
-#include "mixstream/solve.hpp"
+#include "mixstream/solving/solve.hpp"
 
 namespace mixstream {
 
@@ -23,7 +23,7 @@ ModeShape shape_of(const SolveSettings& settings, const Layout& layout) {
   return shape;
 }
 
-Verdict check(const SolveSettings& settings, std::size_t feature_count) {
+Done check(const SolveSettings& settings, std::size_t feature_count) {
   const auto refuse = [](std::string text) { return Refusal{Reason::bad_settings, std::move(text)}; };
   if (settings.polish > PolishKind::stepwise_em) return refuse("there is no such polish");
   if (settings.modes > Modes::gated) return refuse("there are no such modes");

@@ -10,7 +10,7 @@ constexpr std::uint32_t every_bin = (1U << bin_count) - 1;
 
 double refused_share(const MomentState& state, std::uint64_t refused_before) {
   std::uint64_t refused = refused_before;
-  for (std::size_t v = 1; v < row_verdict_count; ++v) refused += state.verdicts()[v];
+  for (std::size_t v = 1; v < state_fault_count; ++v) refused += state.row_counts()[v];
   const auto all = static_cast<double>(refused + state.row_count());
   return all > 0.0 ? static_cast<double>(refused) / all : 0.0;
 }

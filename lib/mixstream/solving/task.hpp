@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mixstream/refinement/standard_errors.hpp"
-#include "mixstream/solve.hpp"
+#include "mixstream/solving/solve.hpp"
 #include "mixstream/tensor/spectral.hpp"
 
 namespace mixstream::solving {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
+#include "mixstream/core/yield_point.hpp"
 #include "mixstream/regression/linear_algebra.hpp"
-#include "mixstream/yield_point.hpp"
 
 namespace mixstream {
 namespace {

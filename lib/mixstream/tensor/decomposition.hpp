@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/core/dense.hpp"
 
 namespace mixstream {
 

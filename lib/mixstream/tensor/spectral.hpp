@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/outcome.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/outcome.hpp"
 #include "mixstream/regression/nuclear.hpp"
 
 namespace mixstream {

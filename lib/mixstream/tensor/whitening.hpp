@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/core/dense.hpp"
 
 namespace mixstream {
 

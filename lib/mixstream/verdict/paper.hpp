@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "mixstream/report/report.hpp"
+#include "mixstream/tensor/spectral.hpp"
+#include "mixstream/verdict/status.hpp"
 
 namespace mixstream {
 

@@ -57,11 +57,11 @@ int main(int count, char** words) {
   Outcome<Estimator> made = Estimator::create(settings_for(columns));
   if (!made) return 1;
   Estimator estimator = std::move(made).value();
-  estimator.state().begin_source(numbered ? 0 : source_of({values.data(), columns}));
+  estimator.go_on_at({0, numbered ? 0 : source_of({values.data(), columns})});
   std::vector<double> features(columns, 1.0);
   for (std::size_t at = 0; at + columns <= values.size(); at += columns) {
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(at), columns - 1, features.begin() + 1);
-    if (estimator.absorb({features, values[at + columns - 1]}) != RowVerdict::accepted) return 1;
+    if (estimator.absorb({features, values[at + columns - 1]}) != RowFault::none) return 1;
   }
   print(estimator);
   const Bytes bytes = estimator.encode();

@@ -1,8 +1,8 @@
 // A device with the moments alone: rows in, a state as bytes out, and back.
 #include <cstdio>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/moments/codec.hpp"
-#include "mixstream/random.hpp"
 
 int main() {
   mixstream::StateSettings settings;

@@ -15,9 +15,9 @@
 #include <sstream>
 
 #include "faults.hpp"
+#include "mixstream/core/noise_words.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/likelihood/matching.hpp"
-#include "mixstream/noise_words.hpp"
 
 namespace doubts_study {
 namespace {

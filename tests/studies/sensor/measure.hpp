@@ -5,7 +5,7 @@
 
 #include "cell.hpp"
 #include "kinds.hpp"
-#include "mixstream/settings.hpp"
+#include "mixstream/core/settings.hpp"
 #include "stream.hpp"
 
 namespace sensor {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kinds.hpp"
-#include "mixstream/mixture.hpp"
+#include "mixstream/core/mixture.hpp"
 #include "yardstick.hpp"
 
 namespace sensor {

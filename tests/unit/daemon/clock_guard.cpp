@@ -8,11 +8,11 @@ namespace {
 
 constexpr double half_life = 600.0;
 constexpr double now = 1.8e9;  // seconds since 1970
-constexpr auto fine = ClockVerdict::fine;
+constexpr auto fine = ClockFate::fine;
 
 /// Judged, and folded where that is allowed.
-ClockVerdict take(ClockGuard& guard, const char* sensor, double time, double arrival) {
-  const ClockVerdict verdict = guard.judge(sensor, time, arrival);
+ClockFate take(ClockGuard& guard, const char* sensor, double time, double arrival) {
+  const ClockFate verdict = guard.judge(sensor, time, arrival);
   if (verdict == fine) guard.folded(time);
   return verdict;
 }
@@ -23,17 +23,17 @@ TEST_CASE("a row ahead of its arrival is refused, whoever sends it; one that is 
   ClockGuard guard(half_life, {});
   CHECK(take(guard, "a", now, now) == fine);
   CHECK(take(guard, "a", now + 59.0, now) == fine);
-  CHECK(take(guard, "a", now + 61.0, now) == ClockVerdict::clock_ahead);
-  CHECK(take(guard, "a", now + 36000.0, now) == ClockVerdict::clock_ahead);
-  CHECK(take(guard, "b", now * 1000.0, now) == ClockVerdict::clock_ahead);
+  CHECK(take(guard, "a", now + 61.0, now) == ClockFate::clock_ahead);
+  CHECK(take(guard, "a", now + 36000.0, now) == ClockFate::clock_ahead);
+  CHECK(take(guard, "b", now * 1000.0, now) == ClockFate::clock_ahead);
   CHECK(take(guard, "b", now - 3600.0, now) == fine);
 }
 
 TEST_CASE("a sensor far from the others is refused until most of those that send agree with it") {
   ClockGuard guard(half_life, {});
   for (const char* sensor : {"a", "b", "c"}) CHECK(take(guard, sensor, now, now) == fine);
-  CHECK(take(guard, "a", 17.0, now + 1.0) == ClockVerdict::clock_jump);
-  CHECK(take(guard, "a", 18.0, now + 2.0) == ClockVerdict::clock_jump);
+  CHECK(take(guard, "a", 17.0, now + 1.0) == ClockFate::clock_jump);
+  CHECK(take(guard, "a", 18.0, now + 2.0) == ClockFate::clock_jump);
   CHECK(take(guard, "b", now + 2.0, now + 2.0) == fine);
   CHECK(guard.judge("b", 19.0, now + 3.0) == fine);  // two of three
   ClockGuard alone(half_life, {});
@@ -45,7 +45,7 @@ TEST_CASE("a sensor far from the others is refused until most of those that send
 TEST_CASE("who has not sent for a half-life has no vote") {
   ClockGuard guard(half_life, {});
   for (const char* sensor : {"a", "b"}) CHECK(take(guard, sensor, now, now) == fine);
-  CHECK(guard.judge("a", 17.0, now + 10.0) == ClockVerdict::clock_jump);
+  CHECK(guard.judge("a", 17.0, now + 10.0) == ClockFate::clock_jump);
   CHECK(guard.judge("a", 17.0, now + half_life + 10.0) == fine);
 }
 

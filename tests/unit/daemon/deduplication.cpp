@@ -13,9 +13,9 @@ using namespace mixstream;
 
 namespace {
 
-using Verdicts = std::vector<SequenceVerdict>;
-constexpr auto fresh = SequenceVerdict::fresh;
-constexpr auto duplicate = SequenceVerdict::duplicate;
+using Verdicts = std::vector<SequenceFate>;
+constexpr auto fresh = SequenceFate::fresh;
+constexpr auto duplicate = SequenceFate::duplicate;
 
 Verdicts take_all(Deduplication& table, const std::vector<std::uint64_t>& numbers) {
   Verdicts verdicts;
@@ -59,9 +59,9 @@ TEST_CASE("what is older than the window is refused, not guessed") {
   take_all(table, {0, 1023});
   CHECK(take_all(table, {0, 1}) == Verdicts{duplicate, fresh});
   take_all(table, {2000});
-  CHECK(take_all(table, {976, 977, 977}) == Verdicts{SequenceVerdict::too_old, fresh, duplicate});
+  CHECK(take_all(table, {976, 977, 977}) == Verdicts{SequenceFate::too_old, fresh, duplicate});
   CHECK(take_all(table, {largest_sequence}) == Verdicts{fresh});
-  CHECK(take_all(table, {2000}) == Verdicts{SequenceVerdict::too_old});
+  CHECK(take_all(table, {2000}) == Verdicts{SequenceFate::too_old});
   CHECK(table.gaps() == largest_sequence + 1 - 6);
 }
 
@@ -77,8 +77,8 @@ TEST_CASE(
   CHECK(table.gaps() == 0);
   CHECK(table.take("s", 5, 0) == fresh);
   CHECK(table.take("s", 2, 100) == duplicate);
-  CHECK(table.take("s", 1, 103) == SequenceVerdict::old_epoch);
-  CHECK(table.take("s", 4, 0) == SequenceVerdict::old_epoch);
+  CHECK(table.take("s", 1, 103) == SequenceFate::old_epoch);
+  CHECK(table.take("s", 4, 0) == SequenceFate::old_epoch);
 }
 
 TEST_CASE("gaps of a life that is no longer kept stay counted") {
@@ -94,7 +94,7 @@ TEST_CASE("sensors beyond the limit are refused; those known go on") {
   Deduplication table({.most_sensors = 2});
   CHECK(table.take("a", 0, 0) == fresh);
   CHECK(table.take("b", 0, 0) == fresh);
-  CHECK(table.take("c", 0, 0) == SequenceVerdict::too_many_sensors);
+  CHECK(table.take("c", 0, 0) == SequenceFate::too_many_sensors);
   CHECK(table.take("a", 0, 1) == fresh);
   CHECK(table.sensor_count() == 2);
 }
@@ -114,9 +114,9 @@ TEST_CASE(
       const std::uint64_t number = 2000 + clock[sensor] - (random() % 2 == 0 ? back : 0);
       const bool known = range.contains(sensor);
       auto& [lowest, highest] = range.try_emplace(sensor, number, number).first->second;
-      const SequenceVerdict expected = known && number + 1024 <= highest   ? SequenceVerdict::too_old
-                                       : folded.contains({sensor, number}) ? duplicate
-                                                                           : fresh;
+      const SequenceFate expected = known && number + 1024 <= highest   ? SequenceFate::too_old
+                                    : folded.contains({sensor, number}) ? duplicate
+                                                                        : fresh;
       REQUIRE(table.take(sensor, 7, number) == expected);
       if (expected != fresh) continue;
       folded.emplace(sensor, number);
@@ -142,21 +142,21 @@ TEST_CASE(
 TEST_CASE("one number far ahead is refused; sixteen in succession are believed, over a restart too") {
   Deduplication table;
   take_all(table, {0, 1});
-  CHECK(take_all(table, {largest_sequence, 2}) == Verdicts{SequenceVerdict::sequence_jump, fresh});
+  CHECK(take_all(table, {largest_sequence, 2}) == Verdicts{SequenceFate::sequence_jump, fresh});
   for (std::uint64_t i = 0; i < 15; ++i) {
-    CHECK(table.take("s", 0, 5'000'000 + i) == SequenceVerdict::sequence_jump);
+    CHECK(table.take("s", 0, 5'000'000 + i) == SequenceFate::sequence_jump);
     Outcome<Deduplication> again = Deduplication::decode(table.encode(), {});
     REQUIRE(again);
     REQUIRE(again.value().read_notes(table.encode_notes()));
     table = again.value();
   }
   CHECK(table.take("s", 0, 5'000'015) == fresh);
-  CHECK(table.take("s", 0, 3) == SequenceVerdict::too_old);
+  CHECK(table.take("s", 0, 3) == SequenceFate::too_old);
   CHECK(table.forget("s"));
   CHECK_FALSE(table.forget("s"));
   CHECK(table.take("s", 0, 3) == fresh);
-  CHECK(table.take("new", 0, largest_sequence) == SequenceVerdict::sequence_jump);
-  CHECK(table.take("s", largest_sequence, 0) == SequenceVerdict::sequence_jump);
+  CHECK(table.take("new", 0, largest_sequence) == SequenceFate::sequence_jump);
+  CHECK(table.take("s", largest_sequence, 0) == SequenceFate::sequence_jump);
   CHECK(table.take("s", 1'700'000'000, 0) == fresh);  // an epoch by the clock
 }
 
@@ -164,12 +164,12 @@ TEST_CASE("a sensor that has not sent for long gives its place to a new one, and
   Deduplication table({.most_sensors = 2, .sensor_expiry = 100.0});
   CHECK(table.take("a", 0, 0, 1000.0) == fresh);
   CHECK(table.take("b", 0, 0, 1050.0) == fresh);
-  CHECK(table.take("c", 0, 0, 1090.0) == SequenceVerdict::too_many_sensors);
+  CHECK(table.take("c", 0, 0, 1090.0) == SequenceFate::too_many_sensors);
   CHECK(table.take("a", 0, 1, 1095.0) == fresh);
-  CHECK(table.take("c", 0, 0, 1120.0) == SequenceVerdict::too_many_sensors);
+  CHECK(table.take("c", 0, 0, 1120.0) == SequenceFate::too_many_sensors);
   CHECK(table.take("c", 0, 0, 1151.0) == fresh);  // in the place of b
   CHECK(table.take("a", 0, 1, 1152.0) == duplicate);
-  CHECK(table.take("b", 0, 0, 1153.0) == SequenceVerdict::too_many_sensors);
+  CHECK(table.take("b", 0, 0, 1153.0) == SequenceFate::too_many_sensors);
 }
 
 TEST_CASE("gaps that were opened stay counted when late rows fill them") {

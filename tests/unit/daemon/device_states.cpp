@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/device_message.hpp"
 #include "mixstream/moments/sections.hpp"
-#include "mixstream/random.hpp"
 
 using namespace mixstream;
 
@@ -33,7 +33,8 @@ EstimatorSettings settings_of() {
   return settings;
 }
 
-void absorb(MomentState& state, std::uint64_t source, std::uint64_t from, std::uint64_t count) {
+template <class State>
+void absorb(State& state, std::uint64_t source, std::uint64_t from, std::uint64_t count) {
   Random numbers(source * 1000003);
   for (std::uint64_t i = 0; i < from + count; ++i) {
     const double x[2] = {1.0, 2.0 * numbers.uniform() - 1.0};
@@ -237,11 +238,11 @@ TEST_CASE("fifty devices that reboot, repeat and reorder: the laws of all rows")
       const std::uint64_t source = 100 * d + epoch;
       MomentState state = MomentState::create(settings_of().state).value();
       state.begin_source(source);
-      all.state().begin_source(source);
+      all.go_on_at({0, source});
       for (std::uint64_t generation = 1; generation <= 3; ++generation) {
         const std::uint64_t rows = d == 7 ? 40 : 200;  // one that is still in its first block
         absorb(state, source, (generation - 1) * rows, rows);
-        absorb(all.state(), source, (generation - 1) * rows, rows);
+        absorb(all, source, (generation - 1) * rows, rows);
         messages.push_back(message_of("device" + std::to_string(d), epoch, generation, encode(state)));
         if (generation == 2) messages.push_back(messages.back());
       }
@@ -254,8 +255,7 @@ TEST_CASE("fifty devices that reboot, repeat and reorder: the laws of all rows")
   CHECK(devices.rows() == all.state().row_count());
   const MergedStates merged = merge_states(devices.parts(), settings_of().state).value();
   CHECK(merged.left_out.empty());
-  Estimator whole = Estimator::create(settings_of()).value();
-  whole.state() = merged.state;
+  const Estimator whole = Estimator::decode(encode(merged.state), settings_of()).value();
   const Report one = all.fit();
   const Report two = whole.fit();
   REQUIRE(one.components.size() == 2);

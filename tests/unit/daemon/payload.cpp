@@ -35,7 +35,7 @@ std::vector<std::string> rows_of(PayloadParser& parser, std::string_view payload
   for (const PayloadRow& row : parser.parse(std::as_bytes(std::span(payload)), arrival)) {
     CHECK(row.index == result.size());
     std::string text;
-    if (row.fault == PayloadFault::none) {
+    if (row.fault == RowFault::none) {
       REQUIRE(row.row.features.size() == 3);
       CHECK(row.row.features[0] == 1.0);
       CHECK(row.row.features[2] == row.row.features[1] * row.row.features[1]);

@@ -50,12 +50,12 @@ Texts content(const Store& store) {
   }
   REQUIRE(store.replay([&](const Record& record) {
     seen.push_back(text_of(message_in(record)->payload));
-    return Verdict(std::monostate{});
+    return Done(std::monostate{});
   }));
   return seen;
 }
 
-Verdict snapshot(Store& store, const Texts& seen) {
+Done snapshot(Store& store, const Texts& seen) {
   std::string all;
   for (const std::string& text : seen) all += text + "\n";
   const auto bytes = std::as_bytes(std::span(all));

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/doubts/held.hpp"
 #include "mixstream/likelihood/em.hpp"
-#include "mixstream/random.hpp"
 
 using namespace mixstream;
 

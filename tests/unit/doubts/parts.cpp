@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/doubts/interval_fit.hpp"
 #include "mixstream/doubts/response.hpp"
 #include "mixstream/doubts/sums.hpp"
 #include "mixstream/doubts/terms.hpp"
 #include "mixstream/doubts/words.hpp"
-#include "mixstream/random.hpp"
 
 using namespace mixstream;
 

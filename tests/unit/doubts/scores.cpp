@@ -7,9 +7,9 @@
 #include <functional>
 #include <numbers>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/doubts/extension.hpp"
 #include "mixstream/doubts/sight.hpp"
-#include "mixstream/random.hpp"
 
 using namespace mixstream;
 

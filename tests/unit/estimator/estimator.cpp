@@ -152,9 +152,9 @@ TEST_CASE("merged estimators know what one estimator of all rows knows") {
   const Pilot pilot = whole.state().fixed_pilot();
   Estimator left = Estimator::create(settings).value();
   Estimator right = Estimator::create(settings).value();
-  REQUIRE(left.state().set_pilot(pilot));
-  REQUIRE(right.state().set_pilot(pilot));
-  right.state().begin_source(1);
+  REQUIRE(left.take_pilot(pilot));
+  REQUIRE(right.take_pilot(pilot));
+  right.go_on_at({0, 1});
   absorb(left, again, 6000);
   absorb(right, again, 6000);
   REQUIRE(left.merge(right));

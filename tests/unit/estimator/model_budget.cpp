@@ -1,4 +1,4 @@
-#include "mixstream/model_budget.hpp"
+#include "mixstream/estimator/model_budget.hpp"
 
 #include <doctest/doctest.h>
 

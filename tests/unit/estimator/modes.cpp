@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/likelihood/matching.hpp"
-#include "mixstream/random.hpp"
 #include "mixstream/sensor_loop.hpp"
 #include "support/allocation_count.hpp"
 

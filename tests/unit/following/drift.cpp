@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/likelihood/parameters.hpp"
-#include "mixstream/random.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 using namespace mixstream;

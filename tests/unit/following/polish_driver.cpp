@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/parameters.hpp"
-#include "mixstream/random.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "support/allocation_count.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 
 using namespace mixstream;
 

@@ -7,8 +7,8 @@
 #include <numbers>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
-#include "mixstream/random.hpp"
 #include "mixstream/rows/row_table.hpp"
 
 using namespace mixstream;

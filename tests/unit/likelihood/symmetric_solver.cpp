@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/likelihood/score_kernel.hpp"
-#include "mixstream/random.hpp"
 
 using namespace mixstream;
 

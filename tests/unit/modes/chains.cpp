@@ -4,8 +4,8 @@
 
 #include <map>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/modes/runs.hpp"
-#include "mixstream/random.hpp"
 
 using namespace mixstream;
 

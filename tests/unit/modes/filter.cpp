@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 
 using namespace mixstream;
 

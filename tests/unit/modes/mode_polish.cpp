@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
-#include "mixstream/random.hpp"
 #include "support/allocation_count.hpp"
 #include "support/golden.hpp"
 

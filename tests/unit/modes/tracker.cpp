@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/modes/modes_now.hpp"
-#include "mixstream/random.hpp"
 
 using namespace mixstream;
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "mixstream/moments/dense.hpp"
+#include "mixstream/core/dense.hpp"
 
 namespace oracle {
 

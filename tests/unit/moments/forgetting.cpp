@@ -66,7 +66,7 @@ TEST_CASE("one absurd time is refused and wipes nothing") {
           state.absorb(row);
           if (i != when) clean.absorb(stream.row(i));
         }
-        CHECK(state.verdicts()[static_cast<std::size_t>(RowVerdict::clock_jump)] == 1);
+        CHECK(state.row_counts()[static_cast<std::size_t>(RowFault::clock_jump)] == 1);
         CHECK(state.row_count() == 399);
         CHECK(total_weight(state) == doctest::Approx(total_weight(clean)).epsilon(0.01));
       }
@@ -80,9 +80,9 @@ TEST_CASE("a wrong first time holds up sixteen rows, not the stream") {
     MomentState state = state_with_half_life(3600.0, stream, true);
     Row first = stream.row(0);
     first.time = absurd;
-    CHECK(state.absorb(first) == RowVerdict::accepted);
+    CHECK(state.absorb(first) == RowFault::none);
     for (std::size_t i = 1; i < stream.size(); ++i) state.absorb(stream.row(i));
-    CHECK(state.verdicts()[static_cast<std::size_t>(RowVerdict::clock_jump)] == Forgetting::enough_rows - 1);
+    CHECK(state.row_counts()[static_cast<std::size_t>(RowFault::clock_jump)] == Forgetting::enough_rows - 1);
     CHECK(total_weight(state) == doctest::Approx(384.0).epsilon(0.05));
   }
 }
@@ -101,7 +101,7 @@ TEST_CASE("a jump ahead that rows confirm makes the past old; one back makes it 
   for (std::size_t i = 0; i < 16; ++i) {
     Row row = gap.row(i);
     row.time = 1.0;
-    CHECK((back.absorb(row) == RowVerdict::accepted) == (i == 15));
+    CHECK((back.absorb(row) == RowFault::none) == (i == 15));
   }
   CHECK(total_weight(back) == doctest::Approx(past + 1.0));
 }

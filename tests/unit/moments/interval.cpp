@@ -43,7 +43,7 @@ TEST_CASE("whole numbers in intervals make exactly the moments and the sample of
       const MomentState parts = in_intervals(settings, stream, length);
       CHECK(parts.moments().sums() == once.moments().sums());
       CHECK(parts.sample().rows == once.sample().rows);
-      CHECK(parts.verdicts() == once.verdicts());
+      CHECK(parts.row_counts() == once.row_counts());
       CHECK(parts.bin_rows() == once.bin_rows());
       CHECK(parts.next_position() == once.next_position());
     }
@@ -66,7 +66,7 @@ TEST_CASE("intervals follow every memory: forgetting, clocks, tails, refused row
       CHECK(streams::worst_difference(parts.moments(), once.moments()) < 1e-12);
       CHECK(parts.moments().effective_rows == doctest::Approx(once.moments().effective_rows));
       CHECK(parts.sample().rows.responses == once.sample().rows.responses);
-      CHECK(parts.verdicts() == once.verdicts());
+      CHECK(parts.row_counts() == once.row_counts());
       CHECK(parts.forgetting() == once.forgetting());
     }
   }

@@ -28,8 +28,7 @@ MomentState filled(const Memory& memory, const Stream& stream, std::uint64_t sou
   settings.memory = memory;
   MomentState state = streams::make_state(settings);
   state.begin_source(source);
-  for (std::size_t i = 0; i < stream.size(); ++i)
-    REQUIRE(state.absorb(stream.row(i)) == RowVerdict::accepted);
+  for (std::size_t i = 0; i < stream.size(); ++i) REQUIRE(state.absorb(stream.row(i)) == RowFault::none);
   return state;
 }
 
@@ -118,7 +117,7 @@ TEST_CASE("a merged state goes on like one that saw all rows") {
   const Stream later = streams::random_stream(500, 63);
   MomentState merged = filled({}, first, 1);
   REQUIRE(merged.merge(filled({}, second, 2)));
-  for (std::size_t i = 0; i < later.size(); ++i) REQUIRE(merged.absorb(later.row(i)) == RowVerdict::accepted);
+  for (std::size_t i = 0; i < later.size(); ++i) REQUIRE(merged.absorb(later.row(i)) == RowFault::none);
   Stream all = first;
   all.add(second);
   all.add(later);
@@ -151,10 +150,10 @@ TEST_CASE("what does not describe the same thing is refused, and nothing changes
     MomentState state = streams::filled(settings, stream);
     const MomentState before = state;
     change(settings);
-    const Verdict verdict = state.merge(streams::make_state(settings));
-    REQUIRE_FALSE(verdict);
-    CHECK(verdict.refusal().reason == Reason::cannot_merge);
-    CHECK_MESSAGE(verdict.refusal().text.find(text) != std::string::npos, verdict.refusal().text);
+    const Done done = state.merge(streams::make_state(settings));
+    REQUIRE_FALSE(done);
+    CHECK(done.refusal().reason == Reason::cannot_merge);
+    CHECK_MESSAGE(done.refusal().text.find(text) != std::string::npos, done.refusal().text);
     CHECK(state == before);
   };
   refuses([](StateSettings& s) { s.layout = {3, 0}; }, "features");
@@ -169,9 +168,9 @@ TEST_CASE("rows and windows do not merge as parts of one stream") {
   for (const Memory memory :
        {Memory{Memory::Kind::half_life_rows, 9.0}, Memory{Memory::Kind::window_rows, 64.0}}) {
     MomentState state = filled(memory, streams::random_stream(50, 66), 1);
-    const Verdict verdict = state.merge(filled(memory, streams::random_stream(50, 67), 2));
-    REQUIRE_FALSE(verdict);
-    CHECK(verdict.refusal().text.find("independent") != std::string::npos);
+    const Done done = state.merge(filled(memory, streams::random_stream(50, 67), 2));
+    REQUIRE_FALSE(done);
+    CHECK(done.refusal().text.find("independent") != std::string::npos);
   }
 }
 
@@ -183,9 +182,9 @@ TEST_CASE("pilots too far apart to re-expand are refused, and nothing changes") 
   tiny.add(Stream(tiny));
   MomentState state = filled({}, stream, 1);
   const MomentState before = state;
-  const Verdict verdict = state.merge(filled({}, tiny, 2));
-  REQUIRE_FALSE(verdict);
-  CHECK(verdict.refusal().reason == Reason::numerical);
+  const Done done = state.merge(filled({}, tiny, 2));
+  REQUIRE_FALSE(done);
+  CHECK(done.refusal().reason == Reason::numerical);
   CHECK(state == before);
 }
 
@@ -198,6 +197,6 @@ TEST_CASE("refused rows are counted across a merge") {
   two.absorb({bad, 0.0});
   two.absorb({bad, 0.0});
   REQUIRE(one.merge(two));
-  CHECK(one.verdicts()[static_cast<std::size_t>(RowVerdict::not_a_number)] == 3);
+  CHECK(one.row_counts()[static_cast<std::size_t>(RowFault::not_a_number)] == 3);
   CHECK(one.row_count() == 80);
 }

@@ -32,31 +32,31 @@ TEST_CASE("a refused row changes nothing but its count and the position") {
   for (const std::size_t rows : {10U, 200U}) {  // inside the first block, and after it
     const MomentState before = busy_state(streams::random_stream(rows, 1));
     const std::vector<double> x{1.0, 2.0};
-    const auto refused = [&](const Row& row, RowVerdict expected) {
+    const auto refused = [&](const Row& row, RowFault expected) {
       MomentState state = before;
       CHECK(state.absorb(row) == expected);
-      CHECK(state.verdicts()[static_cast<std::size_t>(expected)] == 1);
+      CHECK(state.row_counts()[static_cast<std::size_t>(expected)] == 1);
       CHECK(state.row_count() == rows);
       CHECK(state.moments().sums() == before.moments().sums());
       CHECK(state.sample().rows == before.sample().rows);
       CHECK(state.next_position() == before.next_position() + 1);
     };
     for (const double bad : {nan, infinity, -infinity}) {
-      const RowVerdict expected = std::isnan(bad) ? RowVerdict::not_a_number : RowVerdict::infinite;
+      const RowFault expected = std::isnan(bad) ? RowFault::not_a_number : RowFault::infinite;
       refused({std::vector<double>{1.0, bad}, 0.0}, expected);
       refused({std::vector<double>{bad, 1.0}, 0.0}, expected);
       refused({x, bad}, expected);
       refused({x, 0.0, bad}, expected);
       refused({x, 0.0, 1.0, bad}, expected);
     }
-    refused({std::vector<double>{1.0}, 0.0}, RowVerdict::wrong_width);
-    refused({std::vector<double>{1.0, 2.0, 3.0}, 0.0}, RowVerdict::wrong_width);
-    refused({std::vector<double>{1.0, -1.1e45}, 0.0}, RowVerdict::too_large);
-    refused({x, 1.1e45}, RowVerdict::too_large);
-    refused({x, 0.0, 1.0, 1.1e45}, RowVerdict::too_large);
+    refused({std::vector<double>{1.0}, 0.0}, RowFault::wrong_width);
+    refused({std::vector<double>{1.0, 2.0, 3.0}, 0.0}, RowFault::wrong_width);
+    refused({std::vector<double>{1.0, -1.1e45}, 0.0}, RowFault::too_large);
+    refused({x, 1.1e45}, RowFault::too_large);
+    refused({x, 0.0, 1.0, 1.1e45}, RowFault::too_large);
     for (const double weight : {0.0, -1.0, 0.9e-100, 1.1e15, 1e300, 1e-300})
-      refused({x, 0.0, weight}, RowVerdict::bad_weight);
-    refused({std::vector<double>{2.0, 2.0}, 0.0}, RowVerdict::wrong_constant);
+      refused({x, 0.0, weight}, RowFault::bad_weight);
+    refused({std::vector<double>{2.0, 2.0}, 0.0}, RowFault::wrong_constant);
   }
 }
 
@@ -219,9 +219,9 @@ TEST_CASE("the pilot may be given before the first row, when it is sound") {
   MomentState state = streams::make_state(streams::settings_for(streams::random_stream(0, 1)));
   const Pilot good{{0.0, 3.0, -1.5}, {1.0, 0.25, 8.0}};
   const auto refuses = [&](const Pilot& pilot, Reason reason) {
-    const Verdict verdict = state.set_pilot(pilot);
-    REQUIRE_FALSE(verdict);
-    CHECK(verdict.refusal().reason == reason);
+    const Done done = state.set_pilot(pilot);
+    REQUIRE_FALSE(done);
+    CHECK(done.refusal().reason == reason);
   };
   refuses({{0.0, 3.0}, {1.0, 0.25}}, Reason::wrong_shape);
   refuses({{0.0, 3.0, -1.5}, {1.0, 0.3, 8.0}}, Reason::bad_settings);

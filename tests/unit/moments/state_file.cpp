@@ -130,11 +130,11 @@ Bytes content(char letter, std::size_t size) {
 }
 
 /// Calls write_file with the shim armed.
-Verdict write_armed(const std::string& path, const Bytes& bytes, int at, Fault fault, bool sticky) {
+Done write_armed(const std::string& path, const Bytes& bytes, int at, Fault fault, bool sticky) {
   shim = {true, at, fault, sticky, {}, {}};
-  Verdict verdict = write_file(path, bytes);
+  Done done = write_file(path, bytes);
   shim.armed = false;
-  return verdict;
+  return done;
 }
 
 int calls_of_a_write(const std::string& path, const Bytes& bytes) {
@@ -175,21 +175,21 @@ TEST_CASE("an error at any call leaves the old or the new content, never a mixtu
       if (sticky && fault == Fault::interrupted) continue;  // for ever interrupted: not a state of affairs
       for (int at = 0; at < calls; ++at) {
         REQUIRE(write_file(path, old));
-        const Verdict verdict = write_armed(path, next, at, fault, sticky);
+        const Done done = write_armed(path, next, at, fault, sticky);
         const Outcome<Bytes> found = read_file(path);
         REQUIRE(found);
         CAPTURE(at);
         CAPTURE(static_cast<int>(fault));
-        if (verdict) CHECK(found.value() == next);
-        if (!verdict) {
-          CHECK(verdict.refusal().reason == Reason::input_output);
+        if (done) CHECK(found.value() == next);
+        if (!done) {
+          CHECK(done.refusal().reason == Reason::input_output);
           const bool after_rename = at > 4;
           CHECK(found.value() == (after_rename ? next : old));
           CHECK_FALSE(std::filesystem::exists(path + ".tmp"));
         }
         const bool harmless =
             fault == Fault::short_write || (fault == Fault::interrupted && at == 1) || at == 7;
-        CHECK(static_cast<bool>(verdict) == harmless);
+        CHECK(static_cast<bool>(done) == harmless);
         CHECK(write_file(path, next));  // and the next write works
       }
     }

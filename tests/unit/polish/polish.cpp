@@ -7,10 +7,10 @@
 #include <numeric>
 #include <string>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/parameters.hpp"
-#include "mixstream/random.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "support/allocation_count.hpp"
 #include "support/golden.hpp"

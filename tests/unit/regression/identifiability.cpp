@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "mixstream/tensor/spectral.hpp"
 #include "support/moments.hpp"

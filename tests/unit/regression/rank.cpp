@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 #include "support/moments.hpp"
 
 using namespace mixstream;

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "mixstream/random.hpp"
-#include "mixstream/yield_point.hpp"
+#include "mixstream/core/random.hpp"
+#include "mixstream/core/yield_point.hpp"
 
 using namespace mixstream;
 

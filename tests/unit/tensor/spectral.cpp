@@ -4,8 +4,8 @@
 
 #include <cmath>
 
+#include "mixstream/core/random.hpp"
 #include "mixstream/likelihood/matching.hpp"
-#include "mixstream/random.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "support/moments.hpp"
 

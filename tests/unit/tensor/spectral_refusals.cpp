@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "mixstream/random.hpp"
+#include "mixstream/core/random.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "mixstream/tensor/spectral.hpp"
 #include "support/moments.hpp"

@@ -88,8 +88,7 @@ TEST_CASE("appended rows of another stream keep their places, and rows that foll
   both.add({x, 1.5}, 300);
   Estimator one_by_one = poured(group_of(7, 300, 0));
   other.pour_into(one_by_one);
-  one_by_one.state().begin_source(7, 300);
-  REQUIRE(one_by_one.absorb({x, 1.5}) == RowVerdict::accepted);
+  REQUIRE(one_by_one.absorb({x, 1.5}, {300, 7}) == RowFault::none);
   CHECK(poured(both).state().sample().rows.size() == 501);
   CHECK(poured(both).state().moments().effective_rows == one_by_one.state().moments().effective_rows);
   const auto responses = [](const Estimator& estimator) { return estimator.state().sample().rows.responses; };

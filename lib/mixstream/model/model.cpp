@@ -1,0 +1,269 @@
+#include "mixstream/model/model.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mixstream/estimator/model_budget.hpp"
+#include "mixstream/moments/sections.hpp"
+#include "mixstream/rows/source.hpp"
+
+namespace mixstream {
+namespace {
+
+constexpr std::uint64_t packed_magic = 0x53574f524d58494dULL;  // "MIXMROWS"
+constexpr std::uint32_t packed_version = 1;
+constexpr std::uint64_t any_budget = std::numeric_limits<std::uint64_t>::max() >> 1;
+
+bool is_packed(std::span<const std::byte> bytes) noexcept {
+  return ByteReader(bytes).take<std::uint64_t>() == packed_magic;
+}
+
+/// Whether rows of the one may enter the other.
+bool same_state(StateSettings one, const StateSettings& other) {
+  one.memory_budget = other.memory_budget;
+  return one == other;
+}
+
+struct Packed {
+  std::size_t feature_count;
+  std::string options;
+  std::uint64_t next_position;
+  FewRows rows;
+};
+
+Outcome<Packed> unpack(std::span<const std::byte> bytes) {
+  const Refusal damaged{Reason::bad_snapshot, "the packed rows are damaged or cut short"};
+  constexpr std::size_t checksum_bytes = 8;
+  if (bytes.size() < sizeof packed_magic + checksum_bytes) return damaged;
+  const std::span<const std::byte> content = bytes.first(bytes.size() - checksum_bytes);
+  if (ByteReader(bytes.last(checksum_bytes)).take<std::uint64_t>() != checksum(content)) return damaged;
+  ByteReader in(content.subspan(sizeof packed_magic));
+  if (in.take<std::uint32_t>() != packed_version)
+    return Refusal{Reason::unknown_version, "the rows were packed by another version of mixstream"};
+  const auto feature_count = static_cast<std::size_t>(in.take<std::uint64_t>());
+  std::string options = in.take_text();
+  const auto next_position = in.take<std::uint64_t>();
+  std::optional<FewRows> rows = FewRows::decode(in);
+  if (!rows || !in.at_end()) return damaged;
+  return Packed{feature_count, std::move(options), next_position, std::move(*rows)};
+}
+
+/// The saved estimator, solving as it was saved but for what the options change.
+Outcome<Estimator> decode_estimator(std::span<const std::byte> bytes, std::string_view options) {
+  Outcome<SolveSettings> saved = Estimator::saved_solve_settings(bytes);
+  if (!saved) return saved.refusal();
+  EstimatorSettings settings;
+  settings.solve = saved.value();
+  settings.state.memory_budget = any_budget;
+  Outcome<Estimator> estimator = Estimator::decode(bytes, settings);
+  if (!estimator || options.empty()) return estimator;
+  const std::vector<std::string> names = estimator.value().settings().solve.feature_names;
+  Outcome<SolveSettings> solve = read_solve_options(saved.value(), names, options);
+  if (!solve) return solve.refusal();
+  settings.solve = std::move(solve).value();
+  return Estimator::decode(bytes, settings);
+}
+
+}  // namespace
+
+Model::Model(ModelOptions options, FewRows few)
+    : options_(std::move(options)), few_(std::move(few)), features_(feature_count(), 1.0) {}
+
+Model::Model(ModelOptions options, Estimator all)
+    : options_(std::move(options)), few_(feature_count(), -1, 0), features_(feature_count(), 1.0) {
+  grow(std::move(all));
+}
+
+Outcome<Model> Model::create(ModelOptions options) {
+  Outcome<Estimator> tried = Estimator::create(options.estimator);  // refuses what cannot be
+  if (!tried) return tried.refusal();
+  const Layout& layout = options.estimator.state.layout;
+  FewRows rows(static_cast<std::size_t>(layout.feature_count), layout.constant_feature,
+               options.source.value_or(0));
+  const bool everything = options.estimator.state.memory.kind == Memory::Kind::everything;
+  if (everything) return Model(std::move(options), std::move(rows));
+  return Model(std::move(options), std::move(tried).value());
+}
+
+Outcome<Model> Model::decode(std::span<const std::byte> bytes, std::string_view options) {
+  if (is_packed(bytes)) {
+    Outcome<Packed> packed = unpack(bytes);
+    if (!packed) return packed.refusal();
+    Outcome<ModelOptions> made = read_model_options(packed.value().feature_count, packed.value().options);
+    if (!made) return made.refusal();
+    Model model(std::move(made).value(), packed.value().rows);
+    model.go_on_at(packed.value().next_position, packed.value().rows.source());
+    if (options.empty()) return model;
+    return decode(model.encode(), options);
+  }
+  Outcome<Estimator> estimator = decode_estimator(bytes, options);
+  if (!estimator) return estimator.refusal();
+  ModelOptions made;
+  made.estimator = estimator.value().settings();
+  Model model(std::move(made), std::move(estimator).value());
+  const MomentState& state = model.all_->state();
+  model.go_on_at(state.next_position(), state.source());
+  return model;
+}
+
+void Model::go_on_at(std::uint64_t position, std::uint64_t source) noexcept {
+  next_position_ = position;
+  source_ = source;
+  source_is_known_ = rows() > 0;
+}
+
+std::size_t Model::feature_count() const noexcept {
+  return static_cast<std::size_t>(options_.estimator.state.layout.feature_count);
+}
+
+bool Model::takes_width(std::size_t features) const noexcept {
+  const bool without_constant = options_.estimator.state.layout.constant_feature == 0;
+  return features == feature_count() || (without_constant && features + 1 == feature_count());
+}
+
+std::uint64_t Model::rows() const noexcept {
+  return is_small() ? few_.rows() : all_->state().row_count();
+}
+
+std::size_t Model::bytes() const noexcept {
+  return sizeof *this + options_.text.size() + (is_small() ? few_.bytes() : bytes_of_estimator_);
+}
+
+Estimator Model::poured() const {
+  Estimator estimator = Estimator::create(options_.estimator).value();  // as when the model was made
+  few_.pour_into(estimator);
+  return estimator;
+}
+
+/// From here on there are moments.
+void Model::grow(Estimator estimator) {
+  if (const Outcome<std::uint64_t> bytes = model_bytes(options_.estimator))
+    bytes_of_estimator_ = bytes.value();
+  all_ = std::make_unique<Estimator>(std::move(estimator));
+  few_ = FewRows(feature_count(), -1, 0);
+}
+
+/// With the constant, where the caller leaves it out.
+const Row& Model::whole(const Row& row) {
+  row_ = row;
+  if (row.features.size() + 1 == features_.size() && takes_width(row.features.size())) {
+    for (std::size_t f = 0; f < row.features.size(); ++f) features_[f + 1] = row.features[f];
+    row_.features = features_;
+  }
+  return row_;
+}
+
+/// Rows that bring their numbers with them have one source, whoever absorbs them: a sample then depends on
+/// the numbers alone.
+void Model::choose_source(const Row& row, bool positioned) {
+  source_is_known_ = true;
+  source_ = options_.source.value_or(0);
+  if (!options_.source && !positioned) {
+    std::vector<double> numbers;
+    for (std::size_t f = 0; f < row.features.size(); ++f) {
+      if (static_cast<int>(f) != options_.estimator.state.layout.constant_feature)
+        numbers.push_back(row.features[f]);
+    }
+    numbers.push_back(row.response);
+    source_ = source_of(numbers);
+  }
+  if (is_small()) few_.begin_run(source_);
+}
+
+RowFault Model::absorb(const Row& given, std::optional<std::uint64_t> position) {
+  const Row& row = whole(given);
+  if (!source_is_known_) choose_source(row, position.has_value());
+  const std::uint64_t place = position.value_or(next_position_);
+  next_position_ = place + 1;
+  if (is_small() && few_.full()) grow(poured());
+  if (is_small()) {
+    const RowFault fault = check(row, feature_count(), options_.estimator.state.layout.constant_feature);
+    if (fault == RowFault::none)
+      few_.add(row, place);
+    else
+      few_.count_refused(name_of(fault));
+    return fault;
+  }
+  const RowFault fault = all_->absorb(row, {place, source_});
+  if (fault == RowFault::none && all_->fit_is_due()) all_->scheduled_fit(SolveDetail::fit);
+  return fault;
+}
+
+void Model::count_refused(std::string_view reason, std::optional<std::uint64_t> sensor) {
+  ++next_position_;
+  if (is_small())
+    few_.count_refused(std::string(reason));
+  else
+    all_->count_refused(reason, sensor);
+}
+
+Done Model::merge(const Model& other) {
+  if (!is_small() && !other.is_small()) {
+    if (Done done = all_->merge(*other.all_); !done) return done;
+  } else if (!same_state(sized_state(options_.estimator), sized_state(other.options_.estimator))) {
+    return Refusal{Reason::cannot_merge,
+                   "the two models differ in features, response, sample, seed or memory of the past: make "
+                   "them with the same options"};
+  } else {
+    take_rows_of(other);
+  }
+  if (!source_is_known_) {  // rows that come go on where the other's ended
+    source_ = other.source_;
+    source_is_known_ = other.source_is_known_;
+  }
+  next_position_ = std::max(next_position_, other.next_position_);
+  if (is_small())
+    few_.begin_run(source_);
+  else
+    all_->begin_chains();
+  return std::monostate{};
+}
+
+/// One of the two has few rows: they enter the other, whose coordinates stay.
+void Model::take_rows_of(const Model& other) {
+  if (is_small() && other.is_small() && few_.append(other.few_)) return;
+  if (other.is_small()) {
+    if (is_small()) grow(poured());
+    all_->begin_chains();
+    return other.few_.pour_into(*all_);
+  }
+  Estimator all = *other.all_;
+  all.begin_chains();
+  few_.pour_into(all);
+  grow(std::move(all));
+}
+
+Outcome<Report> Model::fit(std::string_view options) const {
+  Report report;
+  if (options.empty()) {
+    report = with_estimator([](const Estimator& estimator) { return estimator.fit(); });
+  } else {
+    Outcome<Estimator> other = decode_estimator(encode(), options);
+    if (!other) return other.refusal();
+    report = other.value().fit();
+  }
+  report.final = true;
+  return report;
+}
+
+Bytes Model::encode() const {
+  return with_estimator([](const Estimator& estimator) { return estimator.encode(); });
+}
+
+Bytes Model::pack() const {
+  if (!is_small()) return encode();
+  ByteWriter out;
+  out.put(packed_magic);
+  out.put(packed_version);
+  out.put(static_cast<std::uint64_t>(options_.given_features));
+  out.put_text(options_.text);
+  out.put(next_position_);
+  few_.encode(out);
+  out.put(checksum(out.written()));
+  return std::move(out).take();
+}
+
+}  // namespace mixstream
