@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "log.hpp"
@@ -19,6 +20,13 @@ using namespace std::chrono_literals;
 CutterSettings cutting_of(const StreamConfig& config) {
   const PayloadSettings& payload = config.payload;
   return {.row_bytes = payload.format == PayloadFormat::f64 ? payload.columns.size() * sizeof(double) : 0};
+}
+
+std::vector<Subscription> subscriptions_of(const std::shared_ptr<Stream>& stream) {
+  std::vector<Subscription> subscriptions;
+  for (const std::string& topic : topics_of(stream->config()))
+    subscriptions.push_back({topic, [stream](const Arrival& arrival) { return stream->take(arrival); }});
+  return subscriptions;
 }
 
 std::string header_of(const StreamConfig& config) {
@@ -121,9 +129,9 @@ Done Daemon::begin_broker() {
                            .notes = config_.state_folder + "/.subscriptions"};
   for (const std::shared_ptr<Stream>& stream : all()) {
     if (stream->config().topic.empty()) continue;
-    (config_.mqtt.own_sessions ? settings.leftovers : settings.subscriptions)
-        .push_back(
-            {stream->config().topic, [stream](const Arrival& arrival) { return stream->take(arrival); }});
+    std::ranges::move(
+        subscriptions_of(stream),
+        std::back_inserter(config_.mqtt.own_sessions ? settings.leftovers : settings.subscriptions));
   }
   Outcome<std::unique_ptr<MqttClient>> mqtt = MqttClient::start(std::move(settings));
   if (!mqtt) return mqtt.refusal();
@@ -135,14 +143,13 @@ Done Daemon::begin_broker() {
 /// A session of the stream's own: when it cannot store a message, no other stream waits for it.
 Outcome<std::unique_ptr<MqttClient>> Daemon::begin_session(const std::shared_ptr<Stream>& stream) const {
   const StreamConfig& config = stream->config();
-  return MqttClient::start(
-      {.mqtt = config_.mqtt,
-       .client_id = config_.mqtt.client_id + "-" + config.name,
-       .subscriptions = {{config.topic, [stream](const Arrival& arrival) { return stream->take(arrival); }}},
-       .leftovers = {},
-       .notes = config_.state_folder + "/" + config.name + "/subscriptions",
-       .publishes = false,
-       .probes = false});
+  return MqttClient::start({.mqtt = config_.mqtt,
+                            .client_id = config_.mqtt.client_id + "-" + config.name,
+                            .subscriptions = subscriptions_of(stream),
+                            .leftovers = {},
+                            .notes = config_.state_folder + "/" + config.name + "/subscriptions",
+                            .publishes = false,
+                            .probes = false});
 }
 
 Done Daemon::begin_source(const std::shared_ptr<Stream>& stream) {

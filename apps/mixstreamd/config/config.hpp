@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "columns/column_settings.hpp"
 #include "devices/device_settings.hpp"
 #include "mixstream/core/outcome.hpp"
 #include "mixstream/estimator.hpp"
@@ -73,7 +74,11 @@ struct StreamConfig {
       256 << 20;              ///< bytes; at half of it a snapshot is made, at all of it rows wait
   IdentitySettings identity;  ///< sensors, sequence numbers and clocks
   DeviceSettings devices;     ///< messages are states of devices, not rows
+  ColumnSettings columns;     ///< each column has a topic; then `topic` is the first of them
 };
+
+/// Every MQTT filter of a stream.
+std::vector<std::string> topics_of(const StreamConfig& stream);
 
 struct Config {
   std::string path;  ///< of the file it was read from

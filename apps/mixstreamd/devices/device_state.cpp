@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "mixstream/moments/codec.hpp"
+#include "mixstream/moments/sections.hpp"
 
 namespace mixstream {
 namespace {
@@ -57,6 +59,33 @@ bool is_of_squares(const DenseMatrix& matrix) {
   return true;
 }
 
+/// Where the settings of a state begin: behind the file's header and that of the first section. Before their
+/// texts stand four numbers of 4 bytes and four of 8 (docs/reference/state-format.md).
+constexpr std::size_t file_header = 24;
+constexpr std::size_t numbers_of_settings = 4 * 4 + 4 * 8;
+
+/// The same state with the stream's names, where it has none, as those of the C interface's loops have none;
+/// nothing where it has some, or is no whole state.
+std::optional<Bytes> with_names(std::span<const std::byte> bytes, const StateSettings& wanted) {
+  if (bytes.size() < file_header + 8) return std::nullopt;
+  const std::span<const std::byte> body = bytes.first(bytes.size() - 8);
+  if (ByteReader(bytes.last(8)).take<std::uint64_t>() != checksum(body)) return std::nullopt;
+  ByteReader in(body.subspan(file_header));
+  const std::optional<FoundSection> first = next_section(in);
+  if (!first || first->payload.size() != numbers_of_settings + 8) return std::nullopt;  // two empty texts
+  ByteWriter out;
+  out.put(body.first(file_header));
+  put_section(out, first->type, [&] {
+    out.put(first->payload.first(numbers_of_settings));
+    out.put_text(wanted.feature_map);
+    out.put_text(wanted.response);
+  });
+  out.put(body.last(in.left()));
+  out.put_at(file_header - 8, out.size() + 8);
+  out.put(checksum(out.written()));
+  return std::move(out).take();
+}
+
 }  // namespace
 
 const char* name_of(StateFault fault) noexcept {
@@ -92,16 +121,16 @@ JudgedState judge_state(std::span<const std::byte> bytes, const StateSettings& w
                         const DeviceSettings& settings) {
   const Outcome<std::uint64_t> room = bytes_needed(wanted);
   if (!room) return refused(StateFault::other_model, room.refusal().text);
-  Outcome<Snapshot> snapshot = decode(bytes, {.memory_budget = room.value()});
+  const std::optional<Bytes> named = with_names(bytes, wanted);
+  Outcome<Snapshot> snapshot =
+      decode(named ? std::span<const std::byte>(*named) : bytes, {.memory_budget = room.value()});
   if (!snapshot) {
     const bool larger = snapshot.refusal().reason == Reason::too_large;
     return refused(larger ? StateFault::other_model : StateFault::bad_state, snapshot.refusal().text);
   }
-  MomentState& state = snapshot.value().state;
+  const MomentState& state = snapshot.value().state;
   Outcome<MomentState> empty = MomentState::create(wanted);
   if (!empty) return refused(StateFault::other_model, empty.refusal().text);
-  if (const Done named = state.name_features(wanted.feature_map, wanted.response); !named)
-    return refused(StateFault::other_model, named.refusal().text);
   if (const Done merged = empty.value().merge(state); !merged)
     return refused(StateFault::other_model, merged.refusal().text);
   const std::uint64_t rows = state.row_count();

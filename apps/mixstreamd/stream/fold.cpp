@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "columns/read_columns.hpp"
 #include "input/text.hpp"
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/sections.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::uint32_t taken_part = first_guest_type;
 constexpr std::uint32_t devices_part = first_guest_type + 16;
+constexpr std::uint32_t values_part = first_guest_type + 17;
 
 std::string words_of(const Memory& memory) {
   switch (memory.kind) {
@@ -70,9 +72,18 @@ std::string replay_source(std::string_view file, std::uint64_t offset) {
 std::uint64_t fingerprint_of(const StreamConfig& config) {
   const std::uint64_t rows =
       fingerprint(settings_of(config)) + static_cast<std::uint64_t>(is_by_line(config));
-  if (!config.devices.enabled) return rows;
   ByteWriter out;
   out.put(rows);
+  if (!config.columns.topics.empty()) {
+    for (const ColumnTopic& topic : config.columns.topics) {
+      out.put_text(topic.column);
+      out.put_text(topic.filter);
+    }
+    out.put_text(config.columns.trigger);
+    out.put(config.columns.tolerance);
+    return checksum(out.written());
+  }
+  if (!config.devices.enabled) return rows;
   out.put(static_cast<std::uint64_t>(config.identity.sensor_level));
   out.put(config.devices.held_bytes);
   out.put(config.devices.most_rows);
@@ -85,6 +96,9 @@ Fold::Fold(const StreamConfig& config, StreamState state)
       device_level_(config.identity.sensor_level),
       by_line_(is_by_line(config)),
       replayed_(!config.replay.empty()) {
+  if (!config.columns.topics.empty())
+    joiner_.emplace(config.columns, value_fields(config), config.identity.most_sensors,
+                    config.identity.clock_tolerance);
   if (!config.devices.enabled) return;
   devices_.emplace(sized_state(config.estimator), config.devices, config.identity.most_sensors,
                    config.identity.largest_jump);
@@ -113,6 +127,9 @@ Outcome<Fold> Fold::restore(const std::vector<Section>& sections, const StreamCo
         fmt::format("its state was made of {}, the configuration says otherwise (format): give the "
                     "stream another name, or move its state folder away to begin anew",
                     has_devices ? "states of devices" : "rows")};
+  const auto values = std::ranges::find(sections, values_part, &Section::type);
+  if (fold.joiner_ && values != sections.end() && !fold.joiner_->restore(values->bytes))
+    return Refusal{Reason::bad_snapshot, "the snapshot is damaged: the newest values of columns"};
   if (has_devices && !fold.devices_->restore(devices->bytes))
     return Refusal{Reason::bad_snapshot, "the snapshot is damaged: the states of devices"};
   return fold;
@@ -127,6 +144,7 @@ std::vector<Section> Fold::sections() const {
     out.put(offset);
   }
   sections.push_back({taken_part, std::move(out).take()});
+  if (joiner_) sections.push_back({values_part, joiner_->encode()});
   if (devices_) sections.push_back({devices_part, devices_->encode()});
   return sections;
 }
@@ -166,6 +184,14 @@ void Fold::take_state(const Message& message) {
   refusal_ = fmt::format("{}: {}", printable(message.source), effect.words);
 }
 
+/// The row that a value completes goes on as a message of its sensor.
+void Fold::take_value(const Message& message) {
+  const Joined joined = joiner_->take(message.source, message.payload, message.arrival);
+  const std::string_view sensor = joined.sensor.empty() ? message.source : joined.sensor;
+  if (joined.refused != nullptr) return state_.apply(Rejection{sensor, joined.refused});
+  if (!joined.row.empty()) state_.apply(Message{sensor, joined.row, message.arrival});
+}
+
 void Fold::take(const Reset& reset) {
   if (devices_)
     devices_->forget(reset.sensor);
@@ -183,6 +209,7 @@ FoldCounts Fold::counts() const {
 }
 
 std::size_t Fold::sensor_count() const noexcept {
+  if (joiner_) return joiner_->sensor_count();
   return devices_ ? devices_->device_count() : state_.sensors().sensor_count();
 }
 
@@ -204,6 +231,7 @@ void Fold::take(const Rejection& rejection) {
 
 void Fold::take(const Message& message) {
   if (devices_) return take_state(message);
+  if (joiner_) return take_value(message);
   Message part = message;
   part.source = note_taken(message.source);
   if (!by_line_) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../columns/joiner.hpp"
 #include "../config/config.hpp"
 #include "../devices/device_states.hpp"
 #include "store/stream_state.hpp"
@@ -51,10 +52,12 @@ class Fold {
   bool read_taken(const Bytes& bytes);
   std::string_view note_taken(std::string_view source);
   void take_state(const Message& message);
+  void take_value(const Message& message);
 
   StreamState state_;
   std::optional<DeviceStates> devices_;
-  std::size_t device_level_;  // of the topic, from 1; 0: the message names its device
+  std::optional<Joiner> joiner_;  // each column has a topic
+  std::size_t device_level_;      // of the topic, from 1; 0: the message names its device
   std::string refusal_;
   std::map<std::string, std::uint64_t, std::less<>> taken_;
   bool by_line_;   // each line is a message of its own

@@ -13,20 +13,6 @@ Refusal cannot_merge(const std::string& what) {
 
 }  // namespace
 
-Done MomentState::name_features(const std::string& feature_map, const std::string& response) {
-  const auto differs = [](const std::string& has, const std::string& wanted) {
-    return !has.empty() && has != wanted;
-  };
-  if (differs(settings_.feature_map, feature_map))
-    return cannot_merge("the state has the features '" + settings_.feature_map + "', not '" + feature_map +
-                        "'");
-  if (differs(settings_.response, response))
-    return cannot_merge("the state has the response '" + settings_.response + "', not '" + response + "'");
-  settings_.feature_map = feature_map;
-  settings_.response = response;
-  return std::monostate{};
-}
-
 Done MomentState::may_merge(const MomentState& other, MergeAs as) const {
   const StateSettings& mine = settings_;
   const StateSettings& theirs = other.settings_;

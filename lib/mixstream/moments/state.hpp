@@ -83,10 +83,6 @@ class MomentState {
   /// Fixes the pilot before any row has come, so that states filled apart agree on bins and coordinates.
   Done set_pilot(const Pilot& pilot);
 
-  /// Says what the features and the response are called, where the state was made without names, as those of
-  /// the C interface's loops are. Refuses other names than it has.
-  Done name_features(const std::string& feature_map, const std::string& response);
-
   /// Adds the other state's rows and counts. Checks first, changes after: a refusal leaves this state as it
   /// was. Different pilots are brought to that of the state with more rows. Allocates a copy of each.
   Done merge(const MomentState& other, MergeAs as = MergeAs::one_stream);

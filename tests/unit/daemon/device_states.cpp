@@ -141,6 +141,16 @@ TEST_CASE("a table read back is the table") {
   }
 }
 
+TEST_CASE("a state without names is of the stream's, as those of loops in C") {
+  StateSettings nameless = settings_of().state;
+  nameless.feature_map.clear();
+  nameless.response.clear();
+  const JudgedState judged = judge_state(encode(state_of(1, 700, nameless)), settings_of().state, {});
+  CHECK(judged.words.empty());
+  REQUIRE(judged.bytes);
+  CHECK(*judged.bytes == encode(state_of(1, 700)));
+}
+
 TEST_CASE("a forgotten device leaves, and comes back whole") {
   DeviceStates devices = table();
   devices.take("", message_of("a", 1, 5, 300));
