@@ -12,6 +12,7 @@
 #include "devices/read_devices.hpp"
 #include "mixstream/core/noise_words.hpp"
 #include "mixstream/estimator/model_budget.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "secret_file.hpp"
 #include "sources/topic_filter.hpp"

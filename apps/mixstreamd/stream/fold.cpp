@@ -10,6 +10,7 @@
 #include "input/text.hpp"
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/sections.hpp"
+#include "mixstream/moments/state.hpp"
 #include "sources/topic_filter.hpp"
 
 namespace mixstream {

@@ -26,6 +26,7 @@
 #include "alarms.hpp"
 #include "fold.hpp"
 #include "fold_marker.hpp"
+#include "mixstream/estimator/feedback.hpp"
 #include "solve_times.hpp"
 #include "store/store.hpp"
 

@@ -6,6 +6,7 @@
 #include "mixstream/estimator/parts.hpp"
 #include "mixstream/following/mode_codec.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/moments/codec.hpp"
 
 namespace mixstream {
 namespace {
@@ -513,7 +514,7 @@ Done Estimator::Parts::restore(std::span<const std::byte> bytes) {
   if (every_is_due())
     next_every_ += ((state_.row_count() - next_every_) / settings_.every + 1) * settings_.every;
   if (!driver || !polish_ || !same_model(*driver)) return std::monostate{};
-  Outcome<PolishDriver> restored = PolishDriver::restore(*driver, settings_.polish);
+  Outcome<PolishDriver> restored = PolishDriver::restore(*driver, polish_settings_);
   if (!restored) return restored.refusal();
   polish_ = std::move(restored).value();
   return std::monostate{};
@@ -527,10 +528,10 @@ bool Estimator::Parts::fits_tensor(const RememberedFit& fit) const {
 }
 
 bool Estimator::Parts::same_model(const PolishDriverState& driver) const noexcept {
-  if (driver.modes.has_value() != settings_.polish.modes.has_value()) return false;
+  if (driver.modes.has_value() != polish_settings_.modes.has_value()) return false;
   if (driver.modes)
-    return !driver.modes->polish || settings_.polish.modes->choice.any() ||
-           driver.modes->polish->shape == settings_.polish.modes->shape;
+    return !driver.modes->polish || polish_settings_.modes->choice.any() ||
+           driver.modes->polish->shape == polish_settings_.modes->shape;
   if (!driver.polish) return true;
   const std::size_t k = driver.polish->anchor.component_count();
   return driver.polish->noise == settings_.solve.noise &&

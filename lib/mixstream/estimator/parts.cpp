@@ -47,23 +47,25 @@ Estimator::Parts::Parts(const EstimatorSettings& settings, MomentState state)
     if (map && map.value().feature_count() == pilot_features_.size())
       settings_.solve.feature_names = map.value().names();
   }
+  polish_settings_.first_check = settings_.polish.first_check;
+  polish_settings_.scoring.move_every = settings_.polish.move_every;
   const Memory& memory = settings_.state.memory;
-  settings_.polish.polish.pane_count =
+  polish_settings_.scoring.pane_count =
       memory.kind == Memory::Kind::window_rows ? static_cast<std::size_t>(memory.panes) : 1;
-  settings_.polish.memory_rows = remembered_rows(memory);
-  settings_.polish.kind = settings_.solve.polish;
-  settings_.polish.modes.reset();
+  polish_settings_.memory_rows = remembered_rows(memory);
+  polish_settings_.kind = settings_.solve.polish;
+  polish_settings_.modes.reset();
   ModeShape shape = shape_of(settings_.solve, settings_.state.layout);
   const ModelChoice choice = choice_of(settings_.solve, settings_.state);
   if (polishes() && (!shape.is_plain() || choice.any())) {
-    settings_.polish.modes.emplace();
-    settings_.polish.modes->shape = std::move(shape);
-    settings_.polish.modes->choice = choice;
-    settings_.polish.modes->chains = settings_.chains;
+    polish_settings_.modes.emplace();
+    polish_settings_.modes->shape = std::move(shape);
+    polish_settings_.modes->choice = choice;
+    polish_settings_.modes->chains = settings_.chains;
     if (settings_.state.reservoir_rows < usual_sample_rows)  // a model of little memory
-      settings_.polish.modes->run_rows = settings_.state.reservoir_rows;
+      polish_settings_.modes->run_rows = settings_.state.reservoir_rows;
   }
-  if (polishes()) polish_.emplace(settings_.polish);
+  if (polishes()) polish_.emplace(polish_settings_);
   reserve_events();
 }
 
@@ -347,7 +349,7 @@ Done Estimator::Parts::take(const FitFeedback& feedback) {
                     (!feedback.watch.fit || fits_tensor(*feedback.watch.fit));
   if (!fits) return Refusal{Reason::bad_settings, "the fit is of another model than the estimator's"};
   if (feedback.polish) {
-    Outcome<PolishDriver> restored = PolishDriver::restore(*feedback.polish, settings_.polish);
+    Outcome<PolishDriver> restored = PolishDriver::restore(*feedback.polish, polish_settings_);
     if (!restored) return restored.refusal();
     polish_ = std::move(restored).value();
   }
@@ -379,7 +381,7 @@ Done Estimator::Parts::merge(const Parts& other, MergeAs as) {
     if (!merged->merge(*other.polish_)) merged.reset();
   }
   if (Done done = state_.merge(other.state_, as); !done) return done;
-  if (polish_) polish_ = merged ? std::move(*merged) : PolishDriver(settings_.polish);
+  if (polish_) polish_ = merged ? std::move(*merged) : PolishDriver(polish_settings_);
   if (!last_fit_) last_fit_ = other.last_fit_;
   watch_.fit.reset();  // the other's rows are not recent ones
   add_counts(other);

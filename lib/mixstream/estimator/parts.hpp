@@ -12,6 +12,9 @@
 #include <vector>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/estimator/feedback.hpp"
+#include "mixstream/moments/state.hpp"
+#include "mixstream/solving/solve.hpp"
 
 namespace mixstream {
 
@@ -62,6 +65,7 @@ class Estimator::Parts {
   std::optional<MomentTensor> recent_moments(const MomentTensor& now, const BinMask& bins) const;
 
   EstimatorSettings settings_;
+  PolishDriverSettings polish_settings_;  // what the settings come to
   MomentState state_;
   std::optional<PolishDriver> polish_;
   std::optional<Mixture> last_fit_;

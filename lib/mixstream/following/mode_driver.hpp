@@ -19,7 +19,7 @@
 #include "mixstream/following/mode_drift.hpp"
 #include "mixstream/following/mode_trace.hpp"
 #include "mixstream/following/trials.hpp"
-#include "mixstream/modes/chosen_model.hpp"
+#include "mixstream/core/events.hpp"
 #include "mixstream/modes/mode_polish.hpp"
 #include "mixstream/modes/modes_now.hpp"
 #include "mixstream/modes/runs.hpp"

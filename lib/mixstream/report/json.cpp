@@ -1,5 +1,6 @@
 #include "mixstream/report/json.hpp"
 #include "mixstream/report/doubt_context.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 #include "mixstream/report/gate_words.hpp"
 
 #include <algorithm>
@@ -7,6 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "mixstream/core/noise_words.hpp"
+#include "mixstream/regression/nuclear.hpp"
+#include "mixstream/tensor/spectral.hpp"
+#include "mixstream/verdict/judge.hpp"
 
 namespace mixstream {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,20 +13,18 @@
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
 #include "mixstream/doubts/doubt.hpp"
-#include "mixstream/following/drift.hpp"
-#include "mixstream/modes/chosen_model.hpp"
-#include "mixstream/regression/identifiability.hpp"
-#include "mixstream/tensor/spectral.hpp"
-#include "mixstream/verdict/judge.hpp"
-#include "mixstream/verdict/limits.hpp"
+#include "mixstream/core/events.hpp"
+#include "mixstream/core/identifiability.hpp"
+#include "mixstream/verdict/status.hpp"
 
 namespace mixstream {
 
-enum class FitMethod { standard, paper, em };
+enum class Finding : std::uint8_t;  // verdict/judge.hpp
+struct SpectralFit;                 // tensor/spectral.hpp
+
 enum class FitStage { none, spectral, refined, polished, em };
 
 /// The stable names of the JSON contract: "default", "paper", "em"; "refined". No throw.
-const char* name_of(FitMethod method) noexcept;
 const char* name_of(FitStage stage) noexcept;
 
 /// One hidden law, in raw coordinates.
@@ -111,7 +110,7 @@ struct Report {
   std::optional<ModelReport> model;  ///< default method only
   std::vector<Doubt> doubts;         ///< all that was looked for: raised ones first, strongest first
   Misfit misfit;                     ///< how far that may have moved the laws
-  double tolerance = limits::usual_tolerance;  ///< in noise sd, between approximate and poor_fit
+  double tolerance = usual_tolerance;  ///< in noise sd, between approximate and poor_fit
   std::vector<Finding> findings;               ///< behind the status, the one that decides first
   std::string words;            ///< the verdict in one or two sentences: what is wrong and what to do
   std::uint64_t set_aside = 0;  ///< rows of tail bins that stayed out of the fit
@@ -123,7 +122,7 @@ struct Report {
   std::optional<double> noise_memory_error;
   std::optional<double> degrees_of_freedom;  ///< of the noise, where it has tails
   Identifiability identifiability;
-  std::optional<SpectralFit> spectral;  ///< regressions and warnings, where they were run
+  std::shared_ptr<const SpectralFit> spectral;  ///< regressions and warnings, where they were run
   std::vector<Candidate> candidates;    ///< of `k = auto`
   std::vector<DriftEvent> drift;
   double ingest_seconds = 0.0;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mixstream/report/json.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 #include "mixstream/rows/row.hpp"
 #include "support/fake_daemon.hpp"
 
