@@ -84,6 +84,7 @@ struct Config {
   std::string path;  ///< of the file it was read from
   std::string state_folder = "/var/lib/mixstream";
   double longest_solve = 600.0;  ///< seconds inside one stream before the watchdog takes the solver for dead
+  std::size_t solvers = 1;       ///< streams that are solved at once
   LogConfig log;
   std::optional<WebSettings> http;  ///< nothing: no HTTP
   std::string http_text;            ///< its table, to see whether another configuration changes it

@@ -428,6 +428,7 @@ Outcome<Config> parse_config(const std::string& text, const std::string& path) {
   in.take("state_folder", config.state_folder);
   if (config.state_folder.empty()) in.refuse("state_folder", "must not be empty");
   in.take_seconds("longest_solve", config.longest_solve, 1.0, longest);
+  in.take_whole("solvers", config.solvers, 1, 64);
   if (const toml::table* log = in.take_table("log")) config.log = read_log(*log, in, path);
   if (const toml::table* http = in.take_table("http")) {
     config.http = read_http(*http, in, path);
