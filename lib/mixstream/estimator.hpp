@@ -84,6 +84,7 @@ class Estimator {
   /// Whether a scheduled fit is due: by row count only, so that a resumed run asks where a continuous one
   /// did.
   bool fit_is_due() const noexcept;
+  bool every_is_due() const noexcept;             ///< because of EstimatorSettings::every
   std::uint64_t rows_until_due() const noexcept;  ///< at least 1 unless one is due now
 
   /// Solves, keeps the fit as the next start and the labels, and holds the polish against it. `detail`: of

@@ -13,6 +13,7 @@
 #include "mixstream/core/noise_words.hpp"
 #include "mixstream/estimator/model_budget.hpp"
 #include "mixstream/moments/state.hpp"
+#include "mixstream/solving/solve.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "secret_file.hpp"
 #include "sources/topic_filter.hpp"

@@ -268,7 +268,7 @@ void Stream::note_rows(std::optional<WallTime> now) {
   const FoldCounts folded = fold_.counts();
   const Estimator& estimator = fold_.estimator();
   const std::lock_guard lock(view_mutex_);
-  RowCounts& counts = figures_.counts;
+  RowTally& counts = figures_.counts;
   counts.in = folded.rows;
   counts.folded = folded.folded;
   counts.duplicate = folded.duplicate;

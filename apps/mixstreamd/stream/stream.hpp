@@ -90,7 +90,7 @@ class Stream {
  private:
   /// What the view shows of the rows, copied after each message.
   struct Figures {
-    RowCounts counts;
+    RowTally counts;
     std::uint64_t row = 0;  // of the state
     std::size_t sensors = 0;
     std::optional<WallTime> last_row;

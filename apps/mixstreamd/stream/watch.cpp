@@ -98,7 +98,7 @@ void Stream::watch_rate(Clock::time_point now) {
 }
 
 void Stream::watch_rows() {
-  const RowCounts& counts = figures_.counts;
+  const RowTally& counts = figures_.counts;
   if (counts.gaps > watched_.gaps) {
     const std::string words = fmt::format(
         "{} rows are missing between those that came ({} in all, {} still): a sensor or the broker lost "
@@ -117,7 +117,7 @@ void Stream::watch_rows() {
 }
 
 void Stream::watch_refused() {
-  const RowCounts& counts = figures_.counts;
+  const RowTally& counts = figures_.counts;
   const std::uint64_t refused = counts.refused_total();
   if (refused > watched_.refused) {
     std::string words = fmt::format("{} rows refused", refused);

@@ -73,6 +73,10 @@ bool Estimator::fit_is_due() const noexcept {
   return parts_->fit_is_due();
 }
 
+bool Estimator::every_is_due() const noexcept {
+  return parts_->every_is_due();
+}
+
 std::uint64_t Estimator::rows_until_due() const noexcept {
   return parts_->rows_until_due();
 }
