@@ -38,6 +38,10 @@ StateSettings sized_state(const EstimatorSettings& settings);
 /// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
 Done check(const SolveSettings& solve, const StateSettings& state);
 
+/// The one check at the border: whether an estimator can be made of these settings. Allocates only the words
+/// of a refusal.
+Done check(const EstimatorSettings& settings);
+
 /// What of the model the rows may choose: nothing where such a model could not be followed. No throw.
 ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state);
 
@@ -84,6 +88,7 @@ class Estimator {
   /// Whether a scheduled fit is due: by row count only, so that a resumed run asks where a continuous one
   /// did.
   bool fit_is_due() const noexcept;
+  bool every_is_due() const noexcept;             ///< because of EstimatorSettings::every
   std::uint64_t rows_until_due() const noexcept;  ///< at least 1 unless one is due now
 
   /// Solves, keeps the fit as the next start and the labels, and holds the polish against it. `detail`: of

@@ -5,7 +5,9 @@
 #include <stdexcept>
 
 #include "mixstream/core/yield_point.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/least_squares.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 
 namespace mixstream {
 namespace {
@@ -65,7 +67,7 @@ class FeatureSpace {
       for (std::size_t j = 0; j <= i; ++j)
         second(i, j) = second(j, i) = second(i, j) / static_cast<double>(rows.size());
     }
-    sound_ = eigen_.decompose(second, 1e-12);
+    sound_ = eigen_.decompose(second, rank_cutoff);
   }
 
   /// Takes the part off that features explain, twice for the digits. False where nothing is left.
@@ -112,7 +114,7 @@ bool take_off(const std::vector<PlacedRow>& rows, const std::vector<const Regres
   const std::size_t count = lower.size();
   if (count == 0) return true;
   DenseMatrix second{count, count, std::vector<double>(count * count)};
-  std::vector<double> solution(count), cross(count), scratch;
+  std::vector<double> solution(count), cross(count);
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t t = 0; t < rows.size(); ++t) {
       cross[i] += rows[t].row.weight * lower[i]->values[t] * regressor.values[t];
@@ -121,9 +123,7 @@ bool take_off(const std::vector<PlacedRow>& rows, const std::vector<const Regres
     }
     for (std::size_t j = 0; j <= i; ++j) second(j, i) = second(i, j);
   }
-  ScaledEigen eigen;
-  if (!eigen.decompose(second, 1e-12)) return false;
-  eigen.solve(cross, solution, scratch);
+  if (!least_squares(second, cross, solution)) return false;
   for (std::size_t t = 0; t < rows.size(); ++t) {
     for (std::size_t i = 0; i < count; ++i) regressor.values[t] -= solution[i] * lower[i]->values[t];
   }
