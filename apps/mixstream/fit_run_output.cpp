@@ -87,11 +87,14 @@ int FitRun::finish() {
   if (looked) {
     session_->each_fit(true, command_.threads, [&](Report report) {
       if (!output_.closed()) publish(report);
-      tell_unfitted(report);
+      if (last.without_laws < complaints_shown) tell_unfitted(report);
       last.add(report, !plan_.group.empty());
       if (!command_.report.empty()) last.page.add(std::move(report));
       return true;
     });
+    if (last.without_laws > complaints_shown && !command_.output.quiet)
+      complain(fmt::format("{} have no laws; the words of each say why",
+                           counted(last.without_laws - complaints_shown, "more group")));
     write_last_page(last.page);
     if (!plan_.group.empty() && !command_.output.quiet) {
       for (const std::string& line : summary_of_groups(last.laws)) complain(line);

@@ -96,7 +96,8 @@ int end(Daemon& daemon) {
   notify_manager("STOPPING=1");
   std::thread([] {
     std::this_thread::sleep_for(std::chrono::seconds(9));
-    log(LogLevel::error, "something hangs; leaving without a last snapshot, the journal has all rows");
+    log(LogLevel::error,
+        "saving took more than 9 s; leaving without the last snapshots, the journal has all rows");
     std::_Exit(exit_failed);
   }).detach();
   const bool saved = daemon.stop();

@@ -66,7 +66,12 @@ def many_streams(program):
         for i in (0, 300, 599):
             publish(broker, b'{"t":0.5,"y":1.5}', f"plant/s{i}")
             wait_until(lambda: folded(daemon, f"s{i}") == 1, 20, f"a row of stream {i}")
-        check(daemon.terminate(15) == 0, "exit 0")
+        code = daemon.terminate(15)  # six hundred last snapshots in nine seconds: a busy machine does not make them all
+        check(code == 0 or (code == 1 and "the journal has all rows" in daemon.log()), f"exit {code}")
+        daemon.start()
+        wait_until(daemon.ready, 120, "all are ready again")
+        for i in (0, 300, 599):
+            check(folded(daemon, f"s{i}") == 1, f"the row of stream {i} is still there")
 
 
 class BlackHole:
@@ -184,7 +189,7 @@ def hard_solves(program):
             before, began = solved(), time.monotonic()
             for i in range(streams):
                 daemon.post(f"/api/v1/streams/s{i}/refit")
-            waited = manager.longest_wait(lambda: solved() >= before + streams, 200)
+            waited = manager.longest_wait(lambda: solved() >= before + streams, 400)
             check(solved() >= before + streams, "all are solved")
             return time.monotonic() - began, waited
         longest = max(1.0, solve(8)[0])  # far more than one stream needs, far less than all
@@ -343,8 +348,11 @@ def dead_peers(program):
         started.append(daemon)
         daemon.start().wait_ready()
         talker = socket.create_connection(("127.0.0.1", port))
-        kind, when = wait_until(lambda: timer_of(port, talker.getsockname()[1]), 5, "the daemon's end")
-        check(kind == 2 and 0 < when <= 61, f"the kernel looks for a dead peer: timer {kind} in {when} s")
+
+        def is_watched():
+            kind, when = timer_of(port, talker.getsockname()[1])
+            return kind == 2 and 0 < when <= 61
+        wait_until(is_watched, 20, "the kernel looks for a dead peer")
         dead = [socket.create_connection(("127.0.0.1", port)) for _ in range(63)]
         for _ in range(8):
             talker.sendall(b"0.5,1.5\n")
