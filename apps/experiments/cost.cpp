@@ -9,6 +9,8 @@
 #include "experiments/statistics.hpp"
 #include "experiments/stopwatch.hpp"
 #include "experiments/summary.hpp"
+#include "mixstream/moments/state.hpp"
+#include "mixstream/solving/solve.hpp"
 
 namespace experiments {
 namespace {

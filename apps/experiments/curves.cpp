@@ -10,6 +10,7 @@
 #include "experiments/pass.hpp"
 #include "experiments/statistics.hpp"
 #include "experiments/summary.hpp"
+#include "mixstream/moments/state.hpp"
 
 namespace experiments {
 namespace {

@@ -7,6 +7,8 @@
 
 #include "experiments/em_runs.hpp"
 #include "experiments/pass.hpp"
+#include "mixstream/moments/state.hpp"
+#include "mixstream/solving/solve.hpp"
 #include "mixstream/tensor/spectral.hpp"
 #include "mixstream/verdict/paper.hpp"
 

@@ -15,6 +15,7 @@
 #include "mixstream/core/plain_number.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/verdict/judge.hpp"
 
 namespace experiments {
 namespace {

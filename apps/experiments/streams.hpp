@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "mixstream/core/settings.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 namespace experiments {

@@ -8,6 +8,7 @@
 
 #include "experiments/paper.hpp"
 #include "experiments/summary.hpp"
+#include "mixstream/tensor/spectral.hpp"
 
 namespace experiments {
 namespace {

@@ -18,6 +18,7 @@
 #include "experiments/statistics.hpp"
 #include "experiments/summary.hpp"
 #include "mixstream/likelihood/matching.hpp"
+#include "mixstream/moments/state.hpp"
 
 namespace experiments {
 namespace {

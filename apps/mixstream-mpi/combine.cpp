@@ -3,6 +3,8 @@
 #include <chrono>
 #include <optional>
 
+#include "mixstream/moments/state.hpp"
+
 namespace mixstream {
 namespace {
 

@@ -12,6 +12,7 @@
 
 #include "checkpoint.hpp"
 #include "fit_run.hpp"
+#include "mixstream/moments/codec.hpp"
 #include "output.hpp"
 #include "signals.hpp"
 
@@ -96,7 +97,7 @@ bool MpiRun::hand_over(const RowReader& reader) {
   const EstimatorSettings& settings = session().estimator().settings();
   const bool polishes =
       settings.solve.method == FitMethod::standard && settings.solve.polish != PolishKind::off;
-  const std::uint64_t alone = settings.polish.first_check + moves_alone * settings.polish.polish.move_every;
+  const std::uint64_t alone = settings.polish.first_check + moves_alone * settings.polish.move_every;
   return handed_over_ = ready_for_parts() && (!polishes || session().rows() >= alone);
 }
 

@@ -13,6 +13,7 @@
 #include "input/input.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/model/few_rows.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "time_unit.hpp"

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "mixstream/moments/sections.hpp"
+#include "mixstream/moments/state.hpp"
 
 namespace mixstream {
 namespace {

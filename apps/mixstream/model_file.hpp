@@ -6,7 +6,7 @@
 #include <string>
 
 #include "mixstream/core/outcome.hpp"
-#include "mixstream/report/json.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 
 namespace mixstream {
 

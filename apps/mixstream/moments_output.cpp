@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mixstream/moments/moment_tables.hpp"
+#include "mixstream/moments/state.hpp"
 
 namespace mixstream {
 namespace {

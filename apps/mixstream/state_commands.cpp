@@ -11,6 +11,7 @@
 #include "group_commands.hpp"
 #include "group_file.hpp"
 #include "mixstream/estimator/inspection.hpp"
+#include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "mixstream/report/counted.hpp"
 #include "moments_output.hpp"

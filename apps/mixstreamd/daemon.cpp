@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "log.hpp"
@@ -19,6 +20,13 @@ using namespace std::chrono_literals;
 CutterSettings cutting_of(const StreamConfig& config) {
   const PayloadSettings& payload = config.payload;
   return {.row_bytes = payload.format == PayloadFormat::f64 ? payload.columns.size() * sizeof(double) : 0};
+}
+
+std::vector<Subscription> subscriptions_of(const std::shared_ptr<Stream>& stream) {
+  std::vector<Subscription> subscriptions;
+  for (const std::string& topic : topics_of(stream->config()))
+    subscriptions.push_back({topic, [stream](const Arrival& arrival) { return stream->take(arrival); }});
+  return subscriptions;
 }
 
 std::string header_of(const StreamConfig& config) {
@@ -73,9 +81,7 @@ Done Daemon::open_streams(const Config& config, Streams kept) {
       return Refusal{stream.refusal().reason,
                      fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
     opened.emplace_back(std::move(stream).value());
-    opened.back()->on_due([this] {
-      if (solver_) solver_->wake();
-    });
+    opened.back()->on_due([this] { wake_solvers(); });
   }
   const std::lock_guard lock(mutex_);
   streams_ = std::move(opened);
@@ -83,15 +89,32 @@ Done Daemon::open_streams(const Config& config, Streams kept) {
 }
 
 void Daemon::begin_workers() {
-  solver_ = std::make_unique<Ticker>(50ms, [this](Ticker& ticker) { solve_due(ticker); });
+  for (std::size_t i = 0; i < config_.solvers; ++i)
+    solvers_.push_back(std::make_unique<Ticker>(50ms, [this](Ticker& ticker) { solve_due(ticker); }));
   keeper_ = std::make_unique<Ticker>(100ms, [this](Ticker& ticker) { keep_due(ticker); });
 }
 
 void Daemon::end_workers() {
-  for (std::unique_ptr<Ticker>* worker : {&solver_, &keeper_}) {
-    while (*worker && !(*worker)->stop(5s)) notify_manager("WATCHDOG=1");  // a solve may take minutes
-    worker->reset();
-  }
+  std::vector<Ticker*> workers{keeper_.get()};
+  for (const std::unique_ptr<Ticker>& solver : solvers_) workers.push_back(solver.get());
+  for (Ticker* const worker : workers)
+    while (worker != nullptr && !worker->stop(5s)) notify_manager("WATCHDOG=1");  // a solve may take minutes
+  solvers_.clear();
+  keeper_.reset();
+}
+
+/// All of them within `patience`. False: a solve still goes on.
+bool Daemon::stop_solvers(Clock::duration patience) {
+  const Clock::time_point end = Clock::now() + patience;
+  for (const std::unique_ptr<Ticker>& solver : solvers_) solver->stop(0ms);
+  return std::ranges::all_of(solvers_, [&](const std::unique_ptr<Ticker>& solver) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    return solver->stop(std::max(left, 0ms));
+  });
+}
+
+void Daemon::wake_solvers() {
+  for (const std::unique_ptr<Ticker>& solver : solvers_) solver->wake();
 }
 
 /// Those that are not there yet.
@@ -121,9 +144,9 @@ Done Daemon::begin_broker() {
                            .notes = config_.state_folder + "/.subscriptions"};
   for (const std::shared_ptr<Stream>& stream : all()) {
     if (stream->config().topic.empty()) continue;
-    (config_.mqtt.own_sessions ? settings.leftovers : settings.subscriptions)
-        .push_back(
-            {stream->config().topic, [stream](const Arrival& arrival) { return stream->take(arrival); }});
+    std::ranges::move(
+        subscriptions_of(stream),
+        std::back_inserter(config_.mqtt.own_sessions ? settings.leftovers : settings.subscriptions));
   }
   Outcome<std::unique_ptr<MqttClient>> mqtt = MqttClient::start(std::move(settings));
   if (!mqtt) return mqtt.refusal();
@@ -135,14 +158,13 @@ Done Daemon::begin_broker() {
 /// A session of the stream's own: when it cannot store a message, no other stream waits for it.
 Outcome<std::unique_ptr<MqttClient>> Daemon::begin_session(const std::shared_ptr<Stream>& stream) const {
   const StreamConfig& config = stream->config();
-  return MqttClient::start(
-      {.mqtt = config_.mqtt,
-       .client_id = config_.mqtt.client_id + "-" + config.name,
-       .subscriptions = {{config.topic, [stream](const Arrival& arrival) { return stream->take(arrival); }}},
-       .leftovers = {},
-       .notes = config_.state_folder + "/" + config.name + "/subscriptions",
-       .publishes = false,
-       .probes = false});
+  return MqttClient::start({.mqtt = config_.mqtt,
+                            .client_id = config_.mqtt.client_id + "-" + config.name,
+                            .subscriptions = subscriptions_of(stream),
+                            .leftovers = {},
+                            .notes = config_.state_folder + "/" + config.name + "/subscriptions",
+                            .publishes = false,
+                            .probes = false});
 }
 
 Done Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
@@ -189,8 +211,12 @@ Daemon::Streams Daemon::all() const {
   return streams_;
 }
 
+/// Each solver goes round all streams, and passes by those that another one has in hand: a stream that is
+/// always due is solved once in a round, as every other.
 void Daemon::solve_due(Ticker& ticker) {
   for (const std::shared_ptr<Stream>& stream : all()) {
+    const SolverClaim claim(*stream);
+    if (!claim) continue;
     if (stream->refit_is_due()) stream->refit();
     ticker.come_around();
   }
@@ -243,7 +269,8 @@ void Daemon::tick() {
 void Daemon::notify(Clock::time_point now) {
   const Streams streams = all();
   const std::chrono::duration<double> longest(config_.longest_solve);
-  stuck_ = (solver_ && solver_->busy() > longest) || (keeper_ && keeper_->busy() > longest) ||
+  stuck_ = std::ranges::any_of(solvers_, [&](const auto& solver) { return solver->busy() > longest; }) ||
+           (keeper_ && keeper_->busy() > longest) ||
            std::ranges::any_of(streams, [](const std::shared_ptr<Stream>& s) { return s->is_stuck(); });
   if (now - last_status_ >= 5s) {
     last_status_ = now;
@@ -285,7 +312,7 @@ bool Daemon::stop() {
   if (!end_sources())
     log(LogLevel::warning, "a source did not end in time; what it held is not acknowledged");
   const bool keeper_ended = !keeper_ || keeper_->stop(4s);
-  if (solver_ && !solver_->stop(1s))  // nothing is lost: it is made again from the same rows
+  if (!stop_solvers(1s))  // nothing is lost: it is made again from the same rows
     log(LogLevel::info, "a solve is left unfinished");
   if (!keeper_ended) return false;  // two must not write snapshots at once; the journal has everything
   return snapshot_all(all());

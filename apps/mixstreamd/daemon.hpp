@@ -73,6 +73,8 @@ class Daemon final : public DaemonView {
   bool snapshot_all(const Streams& streams);
   Streams all() const;
   void solve_due(Ticker& ticker);
+  void wake_solvers();
+  bool stop_solvers(Clock::duration patience);
   void keep_due(Ticker& ticker);
   void notify(Clock::time_point now);
   const Source* source_of(const std::string& stream) const;
@@ -91,8 +93,8 @@ class Daemon final : public DaemonView {
   Announcements announcements_;
   std::uint64_t connects_ = 0;  // of mqtt_, when all was last published
   std::atomic<bool> ready_{false};
-  std::shared_ptr<Cutter> standard_input_;  // outlives a reload: it may hold half a row
-  std::unique_ptr<Ticker> solver_;
+  std::shared_ptr<Cutter> standard_input_;        // outlives a reload: it may hold half a row
+  std::vector<std::unique_ptr<Ticker>> solvers_;  // any of them solves any stream, one at a time each
   std::unique_ptr<Ticker> keeper_;
   std::atomic<bool> stuck_{false};
   bool broken_ = false;

@@ -126,6 +126,16 @@ int run(Daemon& daemon, const Words& words) {
   }
 }
 
+/// With the states of devices, where a stream has them.
+Outcome<Bytes> whole_state(const Fold& fold) {
+  if (fold.devices() == nullptr) return fold.estimator().encode();
+  std::vector<std::string> left_out;
+  const Outcome<Estimator> merged = with_devices(fold.estimator(), fold.devices()->parts(), left_out);
+  for (const std::string& device : left_out) log(LogLevel::warning, "left out: " + device);
+  if (!merged) return merged.refusal();
+  return merged.value().encode();
+}
+
 /// What the word says of a stream that lies on the disk, whether a daemon keeps it or not.
 int operate(const Config& config, const std::string& word, const Words& words) {
   const auto found = std::ranges::find(config.streams, words.stream, &StreamConfig::name);
@@ -141,7 +151,8 @@ int operate(const Config& config, const std::string& word, const Words& words) {
   const Outcome<StoredStream> stored = read_stored(*found, folder);
   if (!stored) return complain(stored.refusal());
   if (word == "export") {
-    const Done written = write_file(words.target, stored.value().fold.estimator().encode());
+    const Outcome<Bytes> whole = whole_state(stored.value().fold);
+    const Done written = whole ? write_file(words.target, whole.value()) : Done(whole.refusal());
     if (!written) return complain(written.refusal());
   }
   fmt::print("{}\n", to_json(stored.value(), found->name));

@@ -17,7 +17,8 @@ const StreamConfig* find_stream(const Config& config, const std::string& name) {
 
 std::set<std::string> topics_of(const Config& config) {
   std::set<std::string> topics;
-  for (const StreamConfig& stream : config.streams) topics.insert(stream.name + " " + stream.topic);
+  for (const StreamConfig& stream : config.streams)
+    for (const std::string& topic : topics_of(stream)) topics.insert(stream.name + " " + topic);
   return topics;
 }
 

@@ -41,7 +41,7 @@ struct Health {
 
 /// Rows since the stream's state began (they survive a restart):
 /// in = folded + duplicate + refused.
-struct RowCounts {
+struct RowTally {
   std::uint64_t in = 0;
   std::uint64_t folded = 0;
   std::uint64_t duplicate = 0;
@@ -78,7 +78,7 @@ struct StreamView {
 
   std::optional<ModesNow> modes;  ///< where its sensors stand; nothing: rows in order are not followed
 
-  RowCounts rows;
+  RowTally rows;
   double rows_per_second = 0.0;      ///< over the last few seconds
   std::optional<WallTime> last_row;  ///< when the newest row came
   std::uint64_t refits = 0;          ///< since the start of the daemon

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdio>
 #include <thread>
+#include <random>
 
-#include "mixstream/core/random.hpp"
 #include "mixstream/sensor_loop.hpp"
 
 int main() {
@@ -23,12 +23,14 @@ int main() {
     }
   });
 
-  mixstream::Random sensor(1);
+  std::mt19937_64 bits(1);
+  std::normal_distribution<double> normal;
+  std::bernoulli_distribution first_law(0.3);
   long rising = 0;
   long classified = 0;
   for (long i = 0; classified < 100'000 && i < 500'000'000; ++i) {
-    const double u = sensor.normal();
-    const double y = (sensor.uniform() < 0.3 ? 1.0 + 2.0 * u : -1.0 - u) + 0.2 * sensor.normal();
+    const double u = normal(bits);
+    const double y = (first_law(bits) ? 1.0 + 2.0 * u : -1.0 - u) + 0.2 * normal(bits);
     loop.absorb({1.0, u}, y);
     if (const auto component = loop.classify({1.0, u}, y)) {
       ++classified;

@@ -1,8 +1,8 @@
 // One thread for everything: the refit is worked off in slices between rows.
 #include <chrono>
 #include <cstdio>
+#include <random>
 
-#include "mixstream/core/random.hpp"
 #include "mixstream/sensor_loop.hpp"
 
 int main() {
@@ -12,11 +12,13 @@ int main() {
   settings.policy.every_rows = 5'000;
   mixstream::SensorLoop loop = mixstream::SensorLoop::create(settings).value();
 
-  mixstream::Random sensor(2);
+  std::mt19937_64 bits(2);
+  std::normal_distribution<double> normal;
+  std::bernoulli_distribution first_law(0.3);
   int refits = 0;
   for (int i = 0; i < 20'000; ++i) {
-    const double x[2] = {1.0, sensor.normal()};
-    const double y = (sensor.uniform() < 0.3 ? 1.0 + 2.0 * x[1] : -1.0 - x[1]) + 0.2 * sensor.normal();
+    const double x[2] = {1.0, normal(bits)};
+    const double y = (first_law(bits) ? 1.0 + 2.0 * x[1] : -1.0 - x[1]) + 0.2 * normal(bits);
     loop.absorb({x, y});
     if (const auto report = loop.refit_step(200us)) {  // what the cycle has left
       ++refits;

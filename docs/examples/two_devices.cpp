@@ -1,34 +1,37 @@
 // Two devices whose states merge: each ships its state as bytes, a third place adds and solves.
 #include <cstdio>
+#include <random>
 
-#include "mixstream/core/random.hpp"
 #include "mixstream/estimator.hpp"
+#include "mixstream/moments/moments.hpp"
 
 namespace {
 
 /// On a device: the moments alone, which need no BLAS. Each device is a source of its own.
 mixstream::Bytes on_device(std::uint64_t source) {
-  auto state = mixstream::MomentState::create({.layout = {2, 0}}).value();
-  state.begin_source(source);
-  mixstream::Random sensor(source);
+  auto moments = mixstream::Moments::create({.layout = {2, 0}}).value();
+  moments.go_on_at({0, source});
+  std::mt19937_64 bits(source);
+  std::normal_distribution<double> normal;
+  std::bernoulli_distribution first_law(0.3);
   for (int i = 0; i < 10'000; ++i) {
-    const double x[2] = {1.0, sensor.normal()};
-    state.absorb({x, (sensor.uniform() < 0.3 ? 1.0 + 2.0 * x[1] : -1.0 - x[1]) + 0.2 * sensor.normal()});
+    const double x[2] = {1.0, normal(bits)};
+    moments.absorb({x, (first_law(bits) ? 1.0 + 2.0 * x[1] : -1.0 - x[1]) + 0.2 * normal(bits)});
   }
-  return mixstream::encode(state);
+  return moments.encode();
 }
 
 }  // namespace
 
 int main() {
-  mixstream::MomentState both = mixstream::decode(on_device(1)).value().state;
-  const mixstream::MomentState other = mixstream::decode(on_device(2)).value().state;
+  mixstream::EstimatorSettings settings;  // two laws
+  mixstream::Estimator both = mixstream::Estimator::decode(on_device(1), settings).value();
+  const mixstream::Estimator other = mixstream::Estimator::decode(on_device(2), settings).value();
   if (const auto merged = both.merge(other); !merged) {
     std::fprintf(stderr, "%s\n", merged.refusal().text.c_str());
     return 1;
   }
-  const mixstream::Solution solution = mixstream::solve(both, {});
-  std::printf("%llu rows: %s\n", static_cast<unsigned long long>(solution.report.rows),
-              solution.report.words.c_str());
-  return solution.report.rows == 20'000 && solution.report.status == mixstream::FitStatus::ok ? 0 : 1;
+  const mixstream::Report report = both.fit();
+  std::printf("%llu rows: %s\n", static_cast<unsigned long long>(report.rows), report.words.c_str());
+  return report.rows == 20'000 && report.status == mixstream::FitStatus::ok ? 0 : 1;
 }

@@ -17,23 +17,20 @@
 #include <utility>
 #include <vector>
 
-#include "mixstream/following/moment_drift.hpp"
-#include "mixstream/following/polish_driver.hpp"
-#include "mixstream/moments/codec.hpp"
-#include "mixstream/moments/state.hpp"
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/mixture.hpp"
+#include "mixstream/core/outcome.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/report/report.hpp"
-#include "mixstream/solving/solve.hpp"
+#include "mixstream/rows/row.hpp"
 
 namespace mixstream {
 
-struct EstimatorSettings {
-  StateSettings state;
-  SolveSettings solve;
-  PolishDriverSettings polish;
-  MomentDriftSettings drift;
-  ChainSettings chains;     ///< of rows in order: how many sensors, and how long a silence ends a chain
-  std::uint64_t every = 0;  ///< rows between scheduled fits beside those that the polish needs; 0: only those
-};
+class MomentState;    // moments/state.hpp
+struct FitFeedback;   // estimator/feedback.hpp
+struct ModesNow;      // modes/modes_now.hpp
+struct Pilot;         // rows/pilot.hpp
+struct ScheduledFit;  // estimator/feedback.hpp
 
 /// The state's settings, with the sample that the model needs where no other is asked for (parameters.hpp).
 StateSettings sized_state(const EstimatorSettings& settings);
@@ -41,45 +38,12 @@ StateSettings sized_state(const EstimatorSettings& settings);
 /// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
 Done check(const SolveSettings& solve, const StateSettings& state);
 
+/// The one check at the border: whether an estimator can be made of these settings. Allocates only the words
+/// of a refusal.
+Done check(const EstimatorSettings& settings);
+
 /// What of the model the rows may choose: nothing where such a model could not be followed. No throw.
 ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state);
-
-/// What scheduled fits know of drift by the moments.
-struct MomentWatch {
-  std::optional<RememberedFit> fit;  ///< rows since are held against it
-  std::vector<DriftEvent> events;    ///< the last 64
-
-  friend bool operator==(const MomentWatch&, const MomentWatch&) = default;
-};
-
-/// What a scheduled fit leaves in the estimator: made on a copy, taken by the original, stored between the
-/// two.
-struct FitFeedback {
-  std::optional<Mixture> fit;                ///< next start and labels, raw; nothing: the last one stays
-  std::optional<PolishDriverState> polish;   ///< one that began, or began anew; nothing: it goes on
-  std::optional<PolishSchedule> schedule{};  ///< nothing: the polish was not checked
-  MomentWatch watch{};
-  std::uint64_t next_every = 0;
-  std::optional<PaperStart> paper{};  ///< method paper: where its next regressions begin
-
-  Bytes encode() const;
-  /// Refuses bytes that encode() did not make. What they say is judged by Estimator::take.
-  static Outcome<FitFeedback> decode(std::span<const std::byte> bytes);
-
-  friend bool operator==(const FitFeedback&, const FitFeedback&) = default;
-};
-
-struct ScheduledFit {
-  Report report;
-  FitFeedback feedback;
-};
-
-/// Where a row stands in a stream: its number, and which stream. With the seed they decide, and nothing else
-/// does, whether the sample has the row.
-struct RowPosition {
-  std::uint64_t row = 0;
-  std::uint64_t source = 0;
-};
 
 /// One thread at a time; copy it to solve elsewhere:
 ///   Estimator copy = estimator;                  // the thread of the rows
@@ -124,6 +88,7 @@ class Estimator {
   /// Whether a scheduled fit is due: by row count only, so that a resumed run asks where a continuous one
   /// did.
   bool fit_is_due() const noexcept;
+  bool every_is_due() const noexcept;             ///< because of EstimatorSettings::every
   std::uint64_t rows_until_due() const noexcept;  ///< at least 1 unless one is due now
 
   /// Solves, keeps the fit as the next start and the labels, and holds the polish against it. `detail`: of

@@ -199,6 +199,19 @@ MIXSTREAM_API mixstream_status mixstream_moments(const mixstream_loop* loop, mix
 /* Adds the other's rows. Checks first: a refusal leaves both as they were. */
 MIXSTREAM_API mixstream_status mixstream_merge(mixstream_loop* loop, const mixstream_loop* other);
 
+/* ---- Devices that send their states to a place that merges them, such as a stream of mixstreamd with
+ * format = "state" (docs/guide/daemon.md). ----
+ *
+ * What mixstream_save or mixstream_model_save wrote, with the name of the device (at most 256 bytes; may be
+ * empty where the topic names it), an epoch that grows whenever the device begins without its former rows,
+ * and a generation that grows with each state of the epoch; both below 2^53. The newest generation of each
+ * epoch counts, so that a message which is lost, repeated or late does no harm. *needed is the size, also
+ * when there is no room (MIXSTREAM_TOO_LARGE). */
+MIXSTREAM_API mixstream_status mixstream_device_message(const char* device, uint64_t epoch,
+                                                        uint64_t generation, const void* state,
+                                                        size_t state_size, void* bytes, size_t capacity,
+                                                        size_t* needed);
+
 /* ---- A model at rest: rows come when they come, a fit is made when it is asked for. For databases and
  * notebooks; docs/reference/c-interface.md has the options. One thread at a time for each handle. ----
  *

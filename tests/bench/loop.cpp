@@ -18,6 +18,7 @@
 
 #include "loop_rows.hpp"
 #include "measure.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/polish/stepwise_em.hpp"
 
 using namespace mixstream;

@@ -6,7 +6,7 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-source = (root / "apps/mixstreamd/config/load.cpp").read_text()
+source = "".join(path.read_text() for path in sorted((root / "apps/mixstreamd").rglob("*.cpp")) if "TableReader" in path.read_text())
 taken = set(re.findall(r'\btake\w*\(\s*"(\w+)"', source)) - {"log", "http", "mqtt", "stream"}
 example = set(re.findall(r"^(?:# )?(\w+) = ", (root / "docs/reference/mixstreamd.toml").read_text(), re.M))
 manual = set(re.findall(r"^\.B (\w+)(?:\\fR.*)?$", (root / "docs/reference/man/mixstreamd.toml.5").read_text(), re.M))

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "mixstreamd/web/server.hpp"
 #include "support/fake_daemon.hpp"

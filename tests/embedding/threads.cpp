@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "mixstream/moments/state.hpp"
 #include "unit/loop/loop_rows.hpp"
 
 using namespace mixstream;

@@ -11,6 +11,8 @@
 #include "experiments/pass.hpp"
 #include "experiments/statistics.hpp"
 #include "mixstream/likelihood/em.hpp"
+#include "mixstream/moments/state.hpp"
+#include "mixstream/solving/solve.hpp"
 #include "words.hpp"
 
 namespace {

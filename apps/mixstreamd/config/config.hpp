@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "columns/column_settings.hpp"
+#include "devices/device_settings.hpp"
 #include "mixstream/core/outcome.hpp"
 #include "mixstream/estimator.hpp"
 #include "payload/payload.hpp"
@@ -71,12 +73,18 @@ struct StreamConfig {
   std::uint64_t journal_limit =
       256 << 20;              ///< bytes; at half of it a snapshot is made, at all of it rows wait
   IdentitySettings identity;  ///< sensors, sequence numbers and clocks
+  DeviceSettings devices;     ///< messages are states of devices, not rows
+  ColumnSettings columns;     ///< each column has a topic; then `topic` is the first of them
 };
+
+/// Every MQTT filter of a stream.
+std::vector<std::string> topics_of(const StreamConfig& stream);
 
 struct Config {
   std::string path;  ///< of the file it was read from
   std::string state_folder = "/var/lib/mixstream";
   double longest_solve = 600.0;  ///< seconds inside one stream before the watchdog takes the solver for dead
+  std::size_t solvers = 1;       ///< streams that are solved at once
   LogConfig log;
   std::optional<WebSettings> http;  ///< nothing: no HTTP
   std::string http_text;            ///< its table, to see whether another configuration changes it

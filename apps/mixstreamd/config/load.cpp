@@ -7,9 +7,13 @@
 #include <sstream>
 #include <utility>
 
+#include "columns/read_columns.hpp"
 #include "config.hpp"
+#include "devices/read_devices.hpp"
 #include "mixstream/core/noise_words.hpp"
 #include "mixstream/estimator/model_budget.hpp"
+#include "mixstream/moments/state.hpp"
+#include "mixstream/solving/solve.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "secret_file.hpp"
 #include "sources/topic_filter.hpp"
@@ -114,12 +118,15 @@ void read_source(TableReader& in, StreamConfig& stream) {
   in.take_seconds("socket_idle", stream.socket_idle, 1.0, longest);
   in.take("stdin", stream.standard_input);
   in.take("replay", stream.replay);
-  const int sources = static_cast<int>(!stream.topic.empty()) + static_cast<int>(!stream.socket.empty()) +
+  const int sources = static_cast<int>(!stream.columns.topics.empty()) +
+                      static_cast<int>(!stream.topic.empty()) + static_cast<int>(!stream.socket.empty()) +
                       static_cast<int>(stream.standard_input) + static_cast<int>(!stream.replay.empty());
-  if (sources != 1) in.refuse("name", "a stream has one source: topic, socket, stdin or replay");
+  if (sources != 1)
+    in.refuse("name", "a stream has one source: topic, columns with topics, socket, stdin or replay");
   if (!stream.topic.empty()) {
     if (const Done sound = check_filter(stream.topic); !sound) in.refuse("topic", sound.refusal().text);
   }
+  if (!stream.columns.topics.empty()) stream.topic = stream.columns.topics.front().filter;
   if (stream.socket.empty()) return;
   const Outcome<SocketAddress> address = parse_address(stream.socket);
   if (!address)
@@ -147,9 +154,11 @@ void read_sensor_level(TableReader& in, StreamConfig& stream) {
 
 void read_payload(TableReader& in, StreamConfig& stream) {
   PayloadSettings& payload = stream.payload;
-  if (const auto format = in.take_word("format", {"json", "csv", "f64"}))
-    payload.format = static_cast<PayloadFormat>(*format);
-  in.take("columns", payload.columns);
+  if (const auto format = in.take_word("format", {"json", "csv", "f64", "state"})) {
+    stream.devices.enabled = *format == 3;
+    if (!stream.devices.enabled) payload.format = static_cast<PayloadFormat>(*format);
+  }
+  if (stream.columns.topics.empty()) in.take("columns", payload.columns);
   std::string delimiter(1, payload.delimiter);
   in.take("delimiter", delimiter);
   payload.delimiter = delimiter.empty() ? '\0' : delimiter[0];
@@ -161,6 +170,7 @@ void read_payload(TableReader& in, StreamConfig& stream) {
   in.take("sequence", payload.sequence);
   in.take("time", payload.time);
   in.take("weight", payload.weight);
+  settle_columns(in, stream);
   if (payload.format != PayloadFormat::json && payload.columns.empty())
     in.refuse("format", "needs columns: what the numbers of a row are, in order");
 }
@@ -237,13 +247,16 @@ void read_order(TableReader& in, StreamConfig& stream) {
 }
 
 /// The broker deals a sensor's messages out among the members of a shared subscription: each sees rows with
-/// others missing between them, and would take that for modes that last or noise that remembers.
+/// others missing between them, and would take that for modes that last or noise that remembers. States hold
+/// no order at all.
 void check_shared(TableReader& in, const StreamConfig& stream) {
   const SolveSettings& solve = stream.estimator.solve;
-  if (!stream.topic.starts_with("$share/") || solve.method != FitMethod::standard) return;
-  constexpr std::string_view why =
-      "where the topic is shared: the broker deals one sensor's messages out among the group's members, so "
-      "none of them knows the rows' order";
+  const bool is_shared = stream.topic.starts_with("$share/");
+  if (!(is_shared || stream.devices.enabled) || solve.method != FitMethod::standard) return;
+  const std::string_view why =
+      is_shared ? "where the topic is shared: the broker deals one sensor's messages out among the group's "
+                  "members, so none of them knows the rows' order"
+                : "with format = \"state\": a state does not say in which order its rows came";
   if (solve.choice.modes || solve.modes != Modes::independent)
     in.refuse("modes", fmt::format("must be \"independent\" {}", why));
   if (solve.choice.noise || solve.noise_shape.memory)
@@ -338,6 +351,7 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   stream.text = text_of(table);
   in.take("name", stream.name);
   if (!is_name(stream.name)) in.refuse("name", "is needed: 1 to 64 letters, digits, - and _");
+  read_column_topics(in, stream);
   read_source(in, stream);
   read_payload(in, stream);
   read_model(in, stream);
@@ -346,6 +360,7 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   read_limits(in, stream);
   read_identity(in, stream);
   read_budget(in, stream);
+  read_devices(in, stream);
   Done done = in.result();
   if (done) {
     const Done solvable = check(stream.estimator.solve, stream.payload.map.feature_count());
@@ -358,6 +373,27 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   return stream;
 }
 
+/// Whether a filter goes together with those of other streams, and with what the daemon publishes.
+void check_topic(TableReader& in, const Config& config, const std::string& topic,
+                 const std::vector<std::string>& others) {
+  for (const std::string& other : others) {
+    if (other == topic && config.mqtt.own_sessions && other.starts_with("$share/"))
+      in.refuse("stream",
+                fmt::format("two streams share '{}', so the broker would give each row to one of them: name "
+                            "two groups",
+                            other));
+    if (other == topic || !filters_overlap(other, topic)) continue;
+    in.refuse("stream", fmt::format("the topic filters '{}' and '{}' overlap, so a broker may send a message "
+                                    "twice: make them equal, or apart",
+                                    other, topic));
+  }
+  for (const std::string& ours : {config.mqtt.prefix, config.mqtt.home_assistant}) {
+    if (ours.empty() || !filters_overlap(topic, ours + "/#")) continue;
+    in.refuse("stream", fmt::format("the topic filter '{}' also matches what the daemon publishes under '{}'",
+                                    topic, ours));
+  }
+}
+
 /// What two streams must not share.
 void check_together(TableReader& in, const Config& config) {
   std::set<std::string> names;
@@ -367,27 +403,9 @@ void check_together(TableReader& in, const Config& config) {
     if (!names.insert(stream.name).second)
       in.refuse("stream", fmt::format("two streams are called '{}'", stream.name));
     standard_inputs += static_cast<int>(stream.standard_input);
-    if (stream.topic.empty()) continue;
-    for (const std::string& other : topics) {
-      if (other == stream.topic && config.mqtt.own_sessions && other.starts_with("$share/"))
-        in.refuse(
-            "stream",
-            fmt::format("two streams share '{}', so the broker would give each row to one of them: name "
-                        "two groups",
-                        other));
-      if (other == stream.topic || !filters_overlap(other, stream.topic)) continue;
-      in.refuse("stream",
-                fmt::format("the topic filters '{}' and '{}' overlap, so a broker may send a message "
-                            "twice: make them equal, or apart",
-                            other, stream.topic));
-    }
-    topics.push_back(stream.topic);
-    for (const std::string& ours : {config.mqtt.prefix, config.mqtt.home_assistant}) {
-      if (ours.empty() || !filters_overlap(stream.topic, ours + "/#")) continue;
-      in.refuse("stream",
-                fmt::format("the topic filter '{}' also matches what the daemon publishes under '{}'",
-                            stream.topic, ours));
-    }
+    const std::vector<std::string> own = topics_of(stream);
+    for (const std::string& topic : own) check_topic(in, config, topic, topics);
+    topics.insert(topics.end(), own.begin(), own.end());
   }
   if (standard_inputs > 1) in.refuse("stream", "only one stream can read stdin");
   if (!topics.empty() && !config.mqtt.enabled) in.refuse("stream", "a topic needs an [mqtt] table");
@@ -411,6 +429,7 @@ Outcome<Config> parse_config(const std::string& text, const std::string& path) {
   in.take("state_folder", config.state_folder);
   if (config.state_folder.empty()) in.refuse("state_folder", "must not be empty");
   in.take_seconds("longest_solve", config.longest_solve, 1.0, longest);
+  in.take_whole("solvers", config.solvers, 1, 64);
   if (const toml::table* log = in.take_table("log")) config.log = read_log(*log, in, path);
   if (const toml::table* http = in.take_table("http")) {
     config.http = read_http(*http, in, path);

@@ -52,7 +52,7 @@ Done back_up_once(const StreamConfig& config, const std::string& folder, const s
   if (Done copied = copy_stream(stored.value().recovery, folder, target); !copied) return copied;
   const Outcome<StoredStream> again = read_stored(config, target);
   if (!again) return again.refusal();
-  if (again.value().fold.state().counts() == stored.value().fold.state().counts()) return std::monostate{};
+  if (again.value().fold.counts() == stored.value().fold.counts()) return std::monostate{};
   return Refusal{Reason::bad_snapshot,
                  "the copy in '" + target + "' holds other rows than the stream: try again"};
 }

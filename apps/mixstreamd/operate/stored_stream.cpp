@@ -54,7 +54,7 @@ Outcome<StoredStream> read_stored(const StreamConfig& config, const std::string&
 }
 
 std::string to_json(const StoredStream& stored, const std::string& name) {
-  const FoldCounts& counts = stored.fold.state().counts();
+  const FoldCounts counts = stored.fold.counts();
   const Deduplication& sensors = stored.fold.state().sensors();
   nlohmann::ordered_json json{{"stream", name},
                               {"sound", true},
@@ -63,7 +63,7 @@ std::string to_json(const StoredStream& stored, const std::string& name) {
                               {"duplicate", counts.duplicate},
                               {"refused", counts.refused},
                               {"gaps", sensors.opened_gaps()},
-                              {"sensors", sensors.sensor_count()},
+                              {"sensors", stored.fold.sensor_count()},
                               {"snapshots", stored.recovery.generations.size()},
                               {"segments", stored.recovery.segments.size()},
                               {"records_behind_snapshot", stored.replayed},

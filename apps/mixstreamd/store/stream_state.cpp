@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "mixstream/estimator/feedback.hpp"
 #include "mixstream/moments/sections.hpp"
+#include "mixstream/moments/state.hpp"
 #include "sources/topic_filter.hpp"
 
 namespace mixstream {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/moments/codec.hpp"
 #include "payload/payload.hpp"
 #include "store/clock_guard.hpp"
 #include "store/deduplication.hpp"

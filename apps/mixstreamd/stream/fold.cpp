@@ -6,10 +6,19 @@
 #include <charconv>
 #include <utility>
 
+#include "columns/read_columns.hpp"
+#include "input/text.hpp"
+#include "mixstream/moments/codec.hpp"
+#include "mixstream/moments/sections.hpp"
+#include "mixstream/moments/state.hpp"
+#include "sources/topic_filter.hpp"
+
 namespace mixstream {
 namespace {
 
 constexpr std::uint32_t taken_part = first_guest_type;
+constexpr std::uint32_t devices_part = first_guest_type + 16;
+constexpr std::uint32_t values_part = first_guest_type + 17;
 
 std::string words_of(const Memory& memory) {
   switch (memory.kind) {
@@ -62,11 +71,39 @@ std::string replay_source(std::string_view file, std::uint64_t offset) {
 }
 
 std::uint64_t fingerprint_of(const StreamConfig& config) {
-  return fingerprint(settings_of(config)) + static_cast<std::uint64_t>(is_by_line(config));
+  const std::uint64_t rows =
+      fingerprint(settings_of(config)) + static_cast<std::uint64_t>(is_by_line(config));
+  ByteWriter out;
+  out.put(rows);
+  if (!config.columns.topics.empty()) {
+    for (const ColumnTopic& topic : config.columns.topics) {
+      out.put_text(topic.column);
+      out.put_text(topic.filter);
+    }
+    out.put_text(config.columns.trigger);
+    out.put(config.columns.tolerance);
+    return checksum(out.written());
+  }
+  if (!config.devices.enabled) return rows;
+  out.put(static_cast<std::uint64_t>(config.identity.sensor_level));
+  out.put(config.devices.held_bytes);
+  out.put(config.devices.most_rows);
+  out.put(config.devices.most_weight);
+  return checksum(out.written());
 }
 
 Fold::Fold(const StreamConfig& config, StreamState state)
-    : state_(std::move(state)), by_line_(is_by_line(config)), replayed_(!config.replay.empty()) {}
+    : state_(std::move(state)),
+      device_level_(config.identity.sensor_level),
+      by_line_(is_by_line(config)),
+      replayed_(!config.replay.empty()) {
+  if (!config.columns.topics.empty())
+    joiner_.emplace(config.columns, value_fields(config), config.identity.most_sensors,
+                    config.identity.clock_tolerance);
+  if (!config.devices.enabled) return;
+  devices_.emplace(sized_state(config.estimator), config.devices, config.identity.most_sensors,
+                   config.identity.largest_jump);
+}
 
 Outcome<Fold> Fold::create(const StreamConfig& config) {
   Outcome<StreamState> state = StreamState::create(settings_of(config));
@@ -83,6 +120,19 @@ Outcome<Fold> Fold::restore(const std::vector<Section>& sections, const StreamCo
   const auto taken = std::ranges::find(sections, taken_part, &Section::type);
   if (taken != sections.end() && !fold.read_taken(taken->bytes))
     return Refusal{Reason::bad_snapshot, "the snapshot is damaged: how far files were replayed"};
+  const auto devices = std::ranges::find(sections, devices_part, &Section::type);
+  const bool has_devices = devices != sections.end();
+  if (has_devices != fold.devices_.has_value())
+    return Refusal{
+        Reason::bad_settings,
+        fmt::format("its state was made of {}, the configuration says otherwise (format): give the "
+                    "stream another name, or move its state folder away to begin anew",
+                    has_devices ? "states of devices" : "rows")};
+  const auto values = std::ranges::find(sections, values_part, &Section::type);
+  if (fold.joiner_ && values != sections.end() && !fold.joiner_->restore(values->bytes))
+    return Refusal{Reason::bad_snapshot, "the snapshot is damaged: the newest values of columns"};
+  if (has_devices && !fold.devices_->restore(devices->bytes))
+    return Refusal{Reason::bad_snapshot, "the snapshot is damaged: the states of devices"};
   return fold;
 }
 
@@ -95,6 +145,8 @@ std::vector<Section> Fold::sections() const {
     out.put(offset);
   }
   sections.push_back({taken_part, std::move(out).take()});
+  if (joiner_) sections.push_back({values_part, joiner_->encode()});
+  if (devices_) sections.push_back({devices_part, devices_->encode()});
   return sections;
 }
 
@@ -123,12 +175,64 @@ std::string_view Fold::note_taken(std::string_view source) {
   return source.substr(0, at);
 }
 
+/// A state that is refused counts as one row, under the name of the reason.
+void Fold::take_state(const Message& message) {
+  const std::string_view device =
+      device_level_ > 0 ? level_of(message.source, device_level_) : std::string_view();
+  StateEffect effect = devices_->take(device, message.payload);
+  if (effect.fate != StateFate::refused) return;
+  state_.apply(Rejection{message.source, name_of(effect.fault)});
+  refusal_ = fmt::format("{}: {}", printable(message.source), effect.words);
+}
+
+/// The row that a value completes goes on as a message of its sensor.
+void Fold::take_value(const Message& message) {
+  const Joined joined = joiner_->take(message.source, message.payload, message.arrival);
+  const std::string_view sensor = joined.sensor.empty() ? message.source : joined.sensor;
+  if (joined.refused != nullptr) return state_.apply(Rejection{sensor, joined.refused});
+  if (!joined.row.empty()) state_.apply(Message{sensor, joined.row, message.arrival});
+}
+
+void Fold::take(const Reset& reset) {
+  if (devices_)
+    devices_->forget(reset.sensor);
+  else
+    state_.apply(reset);
+}
+
+FoldCounts Fold::counts() const {
+  FoldCounts counts = state_.counts();
+  if (!devices_) return counts;
+  counts.folded += devices_->rows();
+  counts.duplicate += devices_->repeated();
+  counts.rows = counts.folded + counts.duplicate + counts.refused;
+  return counts;
+}
+
+std::size_t Fold::sensor_count() const noexcept {
+  if (joiner_) return joiner_->sensor_count();
+  return devices_ ? devices_->device_count() : state_.sensors().sensor_count();
+}
+
+Outcome<Estimator> with_devices(Estimator estimator, const std::vector<DeviceStates::Part>& parts,
+                                std::vector<std::string>& left_out) {
+  Outcome<MergedStates> merged = merge_states(parts, estimator.state().settings());
+  if (!merged) return merged.refusal();
+  const Outcome<Estimator> whole = Estimator::decode(encode(merged.value().state), estimator.settings());
+  if (!whole) return whole.refusal();
+  left_out = std::move(merged.value().left_out);
+  if (const Done added = estimator.merge(whole.value()); !added) return added.refusal();
+  return estimator;
+}
+
 void Fold::take(const Rejection& rejection) {
   note_taken(rejection.source);
   state_.apply(rejection);
 }
 
 void Fold::take(const Message& message) {
+  if (devices_) return take_state(message);
+  if (joiner_) return take_value(message);
   Message part = message;
   part.source = note_taken(message.source);
   if (!by_line_) {
@@ -154,6 +258,10 @@ Done Fold::take(const Record& record) {
   if (const std::optional<FedMessage> fed = fed_message_in(record)) return take(*fed);
   if (const std::optional<Rejection> rejection = rejection_in(record)) {
     take(*rejection);
+    return std::monostate{};
+  }
+  if (const std::optional<Reset> reset = reset_in(record)) {
+    take(*reset);
     return std::monostate{};
   }
   const std::optional<Message> message = message_in(record);

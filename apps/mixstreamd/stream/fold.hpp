@@ -5,11 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "../columns/joiner.hpp"
 #include "../config/config.hpp"
+#include "../devices/device_states.hpp"
 #include "store/stream_state.hpp"
 
 namespace mixstream {
@@ -23,14 +27,22 @@ class Fold {
 
   void take(const Message& message);
   void take(const Rejection& rejection);
-  void take(const Reset& reset) { state_.apply(reset); }
+  void take(const Reset& reset);
   Done take(const Feedback& feedback) { return state_.apply(feedback); }
   Done take(const FedMessage& fed);
   /// Any of these, read back from a journal.
   Done take(const Record& record);
 
   const StreamState& state() const noexcept { return state_; }
+  /// What rows came to. Of a stream of states: how it solves and what its last fit was, without a row.
   const Estimator& estimator() const noexcept { return state_.estimator(); }
+  /// Of a stream of states: what its devices sent; null: its messages are rows.
+  const DeviceStates* devices() const noexcept { return devices_ ? &*devices_ : nullptr; }
+  /// Rows of devices are folded, too; a state that came again is a duplicate.
+  FoldCounts counts() const;
+  std::size_t sensor_count() const noexcept;
+  /// What was wrong with the last state that was refused, once; empty: nothing.
+  std::string take_refusal() { return std::exchange(refusal_, {}); }
   /// Bytes of a replayed file.
   std::uint64_t taken_of(const std::string& file) const;
   std::vector<Section> sections() const;  ///< for a snapshot
@@ -39,12 +51,23 @@ class Fold {
   Fold(const StreamConfig& config, StreamState state);
   bool read_taken(const Bytes& bytes);
   std::string_view note_taken(std::string_view source);
+  void take_state(const Message& message);
+  void take_value(const Message& message);
 
   StreamState state_;
+  std::optional<DeviceStates> devices_;
+  std::optional<Joiner> joiner_;  // each column has a topic
+  std::size_t device_level_;      // of the topic, from 1; 0: the message names its device
+  std::string refusal_;
   std::map<std::string, std::uint64_t, std::less<>> taken_;
   bool by_line_;   // each line is a message of its own
   bool replayed_;  // the source of a message ends with its offset
 };
+
+/// The fold's estimator with the rows of `parts`, in any thread; `left_out`: devices whose sums do not add to
+/// the others', in words.
+Outcome<Estimator> with_devices(Estimator estimator, const std::vector<DeviceStates::Part>& parts,
+                                std::vector<std::string>& left_out);
 
 /// What a message of a replay is journalled as: its file and the offset behind it.
 std::string replay_source(std::string_view file, std::uint64_t offset);

@@ -36,7 +36,7 @@ std::vector<Section> Stream::memory() const {
 /// taken as told.
 Done Stream::restore_memory(std::span<const Section> sections) {
   watched_.gaps = fold_.state().sensors().opened_gaps();
-  watched_.refused = fold_.state().counts().refused;
+  watched_.refused = fold_.counts().refused;
   if (const std::vector<DriftEvent> drift = fold_.estimator().drift(); !drift.empty())
     watched_.drift = drift.back().row;
   refused_since_ = Clock::now();

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <exception>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -54,9 +55,12 @@ void Stream::refit() {
     *copy_ = fold_.estimator();  // into memory that is there: rows wait
   Estimator& copy = *copy_;
   const Bytes waiting = feedback_;
-  rows_at_refit_ = copy.state().row_count();
+  std::vector<DeviceStates::Part> parts;
+  if (fold_.devices() != nullptr) parts = fold_.devices()->parts();
+  rows_at_refit_ = row_count_.load();
   rows.unlock();
   try {
+    add_devices(copy, parts);
     if (!waiting.empty()) static_cast<void>(copy.take(FitFeedback::decode(waiting).value()));
     ScheduledFit fit = in_background([&] { return copy.fit_apart(); });
     leave_feedback(fit.feedback, copy.rows_until_due());
@@ -70,6 +74,17 @@ void Stream::refit() {
   }
   last_refit_ = Clock::now().time_since_epoch().count();
   set_running(false);
+}
+
+/// The states of devices meet here, outside of the rows' lock.
+void Stream::add_devices(Estimator& copy, const std::vector<DeviceStates::Part>& parts) const {
+  if (parts.empty()) return;
+  std::vector<std::string> left_out;
+  Outcome<Estimator> merged = with_devices(copy, parts, left_out);
+  if (!merged) throw std::runtime_error(merged.refusal().text);
+  copy = std::move(merged).value();
+  for (const std::string& device : left_out)
+    log(LogLevel::warning, "left out of the fit: " + device, config_.name);
 }
 
 void Stream::set_running(bool running) {
@@ -130,7 +145,11 @@ void Stream::keep_resets() {
     }
     fold_.take(Reset{sensor});
     ++record_count_;
-    log(LogLevel::warning, fmt::format("the sequence numbers of sensor '{}' are forgotten, as asked", sensor),
+    note_rows(std::nullopt);
+    log(LogLevel::warning,
+        fold_.devices() != nullptr
+            ? fmt::format("the states of device '{}' have left the sum, as asked", sensor)
+            : fmt::format("the sequence numbers of sensor '{}' are forgotten, as asked", sensor),
         config_.name);
   }
 }

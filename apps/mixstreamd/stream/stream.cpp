@@ -178,6 +178,14 @@ Outcome<std::uint64_t> Stream::append_timed(const Content& content) {
   return number;
 }
 
+/// Of a device's state: whose it was and why, at most once a second.
+void Stream::tell_refusal() {
+  const std::string words = fold_.take_refusal();
+  if (words.empty() || Clock::now() - refusal_told_ < 1s) return;
+  refusal_told_ = Clock::now();
+  log(LogLevel::warning, words, config_.name);
+}
+
 /// Journal first, then fold; both under one hold of the lock, so that they have the same order. What a fit
 /// fed back goes into the message's own record: one sync for both, and when it fails neither counts.
 Outcome<std::uint64_t> Stream::keep(const Message& message) {
@@ -187,6 +195,7 @@ Outcome<std::uint64_t> Stream::keep(const Message& message) {
     marker_.begin(number.value());
     fold_.take(message);
     marker_.end();
+    tell_refusal();
     return number;
   }
   const FedMessage fed{{fold_.estimator().state().row_count(), feedback_}, message};
@@ -195,6 +204,7 @@ Outcome<std::uint64_t> Stream::keep(const Message& message) {
   marker_.begin(number.value());
   if (const Done done = fold_.take(fed); !done) log(LogLevel::error, done.refusal().text, config_.name);
   marker_.end();
+  tell_refusal();
   set_feedback({});
   return number;
 }
@@ -255,16 +265,16 @@ std::uint64_t Stream::taken_of(const std::string& file) const {
 
 /// Copies what the view shows. `now`: when a message came; nothing: at the start.
 void Stream::note_rows(std::optional<WallTime> now) {
-  const FoldCounts& folded = fold_.state().counts();
+  const FoldCounts folded = fold_.counts();
   const Estimator& estimator = fold_.estimator();
   const std::lock_guard lock(view_mutex_);
-  RowCounts& counts = figures_.counts;
+  RowTally& counts = figures_.counts;
   counts.in = folded.rows;
   counts.folded = folded.folded;
   counts.duplicate = folded.duplicate;
   counts.gaps = fold_.state().sensors().opened_gaps();
   counts.missing = fold_.state().sensors().gaps();
-  figures_.sensors = fold_.state().sensors().sensor_count();
+  figures_.sensors = fold_.sensor_count();
   if (counts.refused_total() != folded.refused)
     counts.refused = estimator.refused();  // it allocates, so only when there are new ones
   figures_.follows_modes = estimator.describe_modes(figures_.modes);

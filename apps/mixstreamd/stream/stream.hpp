@@ -26,6 +26,7 @@
 #include "alarms.hpp"
 #include "fold.hpp"
 #include "fold_marker.hpp"
+#include "mixstream/estimator/feedback.hpp"
 #include "solve_times.hpp"
 #include "store/store.hpp"
 
@@ -53,7 +54,10 @@ class Stream {
   /// How far a replayed file was taken in.
   std::uint64_t taken_of(const std::string& file) const;
 
-  // ---- The solver's thread. ----
+  // ---- A solver's thread, behind a SolverClaim. ----
+
+  bool claim() noexcept { return !in_hand_.test_and_set(std::memory_order_acquire); }
+  void release() noexcept { in_hand_.clear(std::memory_order_release); }
 
   bool refit_is_due() const;
   void refit();
@@ -86,7 +90,7 @@ class Stream {
  private:
   /// What the view shows of the rows, copied after each message.
   struct Figures {
-    RowCounts counts;
+    RowTally counts;
     std::uint64_t row = 0;  // of the state
     std::size_t sensors = 0;
     std::optional<WallTime> last_row;
@@ -143,6 +147,8 @@ class Stream {
   bool wait_for_disk(const std::string& trouble, std::unique_lock<std::mutex>& rows);
   void note_trouble(const std::string& trouble, const std::string& consequence);
   void note_rows(std::optional<WallTime> now);
+  void tell_refusal();
+  void add_devices(Estimator& copy, const std::vector<DeviceStates::Part>& parts) const;
   void set_running(bool running);
   void leave_feedback(const FitFeedback& feedback, std::uint64_t rows_until_due);
   void store_feedback();
@@ -168,9 +174,11 @@ class Stream {
   Bytes feedback_;                           // of the newest fit, waiting for the next message; empty: none
   std::atomic<bool> feedback_waits_{false};  // the same, for who does not hold the lock
   Clock::time_point feedback_since_{};
+  Clock::time_point refusal_told_{};  // of a device's state
   std::condition_variable given_up_;
   bool giving_up_ = false;
 
+  std::atomic_flag in_hand_;       // a solver has the stream
   std::optional<Estimator> copy_;  // the solver's: what it works on
 
   mutable std::mutex view_mutex_;  // held shortly; may be taken inside rows_mutex_, never around it
@@ -201,6 +209,21 @@ class Stream {
   std::atomic<std::uint64_t> rows_at_refit_{0};
   std::atomic<Clock::duration::rep> last_refit_{0};
   std::atomic<Clock::duration::rep> last_snapshot_{0};
+};
+
+/// A solver has a stream in hand as long as this lives; false: another one has it.
+class SolverClaim {
+ public:
+  explicit SolverClaim(Stream& stream) noexcept : stream_(stream.claim() ? &stream : nullptr) {}
+  ~SolverClaim() {
+    if (stream_ != nullptr) stream_->release();
+  }
+  SolverClaim(const SolverClaim&) = delete;
+  SolverClaim& operator=(const SolverClaim&) = delete;
+  explicit operator bool() const noexcept { return stream_ != nullptr; }
+
+ private:
+  Stream* stream_;
 };
 
 }  // namespace mixstream

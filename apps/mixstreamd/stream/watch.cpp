@@ -41,12 +41,19 @@ std::string advice_on(std::string_view reason) {
         "POST its name to the stream's address /reset",
         reason);
   if (reason == "too_many_sensors") return "; too_many_sensors: raise most_sensors";
+  if (reason == "no_value_yet")
+    return "; no_value_yet: a sensor's row needs a value of every column first: look at topics that are "
+           "silent";
+  if (reason == "stale_value")
+    return "; stale_value: a column's value was older than join_tolerance: look at its topic, or raise it";
   if (reason == "message_too_large") return "; message_too_large: send at most 4 MiB in a message";
+  if (const std::string_view advice = advice_on_state(reason); !advice.empty())
+    return fmt::format("; {}: {}", reason, advice);
   return "";
 }
 
 std::string words_of(const StreamConfig& config) {
-  if (!config.topic.empty()) return "MQTT " + config.topic;
+  if (!config.topic.empty()) return fmt::format("MQTT {}", fmt::join(topics_of(config), ", "));
   if (!config.socket.empty()) return "socket " + config.socket;
   return config.standard_input ? "stdin" : fmt::format("replay of {} files", config.replay.size());
 }
@@ -91,7 +98,7 @@ void Stream::watch_rate(Clock::time_point now) {
 }
 
 void Stream::watch_rows() {
-  const RowCounts& counts = figures_.counts;
+  const RowTally& counts = figures_.counts;
   if (counts.gaps > watched_.gaps) {
     const std::string words = fmt::format(
         "{} rows are missing between those that came ({} in all, {} still): a sensor or the broker lost "
@@ -110,7 +117,7 @@ void Stream::watch_rows() {
 }
 
 void Stream::watch_refused() {
-  const RowCounts& counts = figures_.counts;
+  const RowTally& counts = figures_.counts;
   const std::uint64_t refused = counts.refused_total();
   if (refused > watched_.refused) {
     std::string words = fmt::format("{} rows refused", refused);

@@ -3,8 +3,11 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
 namespace mixstream::web {
 namespace {
@@ -89,7 +92,23 @@ std::string iso_time(WallTime time) {
                      rest);
 }
 
-std::string streams_json(const DaemonView& daemon, WallTime now) {
+std::optional<StreamPage> page_in(std::string_view query) {
+  StreamPage page;
+  while (!query.empty()) {
+    const std::string_view word = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(word.size() + 1, query.size()));
+    const std::size_t equal = std::min(word.find('='), word.size());
+    const std::string_view name = word.substr(0, equal);
+    const std::string_view number = word.substr(std::min(equal + 1, word.size()));
+    std::size_t* const value = name == "from" ? &page.from : name == "count" ? &page.count : nullptr;
+    if (value == nullptr) return std::nullopt;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), *value);
+    if (error != std::errc() || end != number.data() + number.size()) return std::nullopt;
+  }
+  return page;
+}
+
+std::string streams_json(const DaemonView& daemon, WallTime now, const StreamPage& page) {
   const DaemonFigures figures = daemon.figures();
   Json json{{"schema", 1},
             {"version", figures.version},
@@ -99,8 +118,14 @@ std::string streams_json(const DaemonView& daemon, WallTime now) {
   json["ready"] = health_json(daemon.ready());
   json["configuration"] = {{"last_reload_ok", figures.last_reload_ok},
                            {"last_reload", time_json(figures.last_reload)}};
+  const std::vector<std::shared_ptr<const StreamView>> streams = daemon.streams();
+  const std::size_t from = std::min(page.from, streams.size());
+  const std::size_t count = std::min(page.count, streams.size() - from);
+  json["total"] = streams.size();
+  json["from"] = from;
   json["streams"] = Json::array();
-  for (const auto& stream : daemon.streams()) json["streams"].push_back(stream_object(*stream));
+  for (const auto& stream : std::span(streams).subspan(from, count))
+    json["streams"].push_back(stream_object(*stream));
   return text_of(json);
 }
 

@@ -6,6 +6,7 @@
 #include "api.hpp"
 #include "mixstream/likelihood/prediction.hpp"
 #include "mixstream/report/json.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 #include "shallow_json.hpp"
 
 namespace mixstream::web {

@@ -144,7 +144,9 @@ bool RequestReader::parse_request_line(std::string_view line) {
   if (!target.starts_with('/') || !std::ranges::all_of(target, is_visible))
     return refuse(400, "the address begins with / and holds neither spaces nor letters beyond ASCII");
   request_.method = method;
-  request_.path = target.substr(0, target.find('?'));
+  const std::size_t path_end = std::min(target.find('?'), target.size());
+  request_.path = target.substr(0, path_end);
+  request_.query = target.substr(std::min(path_end + 1, target.size()));
   request_.keep_alive = version == "HTTP/1.1";
   return true;
 }

@@ -22,7 +22,8 @@ struct RequestLimits {
 
 struct Request {
   std::string method;  ///< "GET"
-  std::string path;    ///< "/api/v1/streams"; what stands behind `?` is dropped, no route has questions
+  std::string path;    ///< "/api/v1/streams"; without what stands behind `?`
+  std::string query;   ///< what stands there, as it was sent
   std::vector<std::pair<std::string, std::string>> headers;  ///< names in small letters
   std::string body;
   bool keep_alive = true;  ///< the connection may carry another request

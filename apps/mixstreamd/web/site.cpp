@@ -82,7 +82,11 @@ Response Site::routed(const Request& request) {
     return response_of(metrics_text(daemon_, http_), "text/plain; version=0.0.4; charset=utf-8");
   if (path == influx_path)
     return response_of(influx_text(daemon_, std::chrono::system_clock::now()), "text/plain; charset=utf-8");
-  if (path == streams_path) return response_of(streams_json(daemon_, std::chrono::system_clock::now()));
+  if (path == streams_path) {
+    const std::optional<StreamPage> page = page_in(request.query);
+    if (!page) return error_response(400, "ask for a page as ?from=100&count=50");
+    return response_of(streams_json(daemon_, std::chrono::system_clock::now(), *page));
+  }
   if (path.starts_with(streams_path) && path[streams_path.size()] == '/')
     return stream_route(request, path.substr(streams_path.size() + 1));
   return no_such_address();

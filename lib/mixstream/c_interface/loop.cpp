@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mixstream/c_interface/shared.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/sensor_loop.hpp"
 
 struct mixstream_loop {

@@ -15,6 +15,8 @@
 #include "mixstream/mixstream.h"
 #include "mixstream/model/model.hpp"
 #include "mixstream/model/predictor.hpp"
+#include "mixstream/moments/state.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 #include "mixstream/report/json.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/report/text.hpp"

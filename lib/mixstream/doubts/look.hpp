@@ -23,7 +23,7 @@
 #include "mixstream/doubts/doubt.hpp"
 #include "mixstream/modes/model.hpp"
 #include "mixstream/modes/runs.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/row_table.hpp"
 

@@ -7,7 +7,7 @@
 namespace mixstream {
 
 Outcome<Estimator> Estimator::create(const EstimatorSettings& settings) {
-  if (const Done done = check(settings.solve, settings.state); !done) return done.refusal();
+  if (const Done done = check(settings); !done) return done.refusal();
   Outcome<MomentState> state = MomentState::create(sized_state(settings));
   if (!state) return state.refusal();
   return Estimator(Parts(settings, std::move(state).value()));
@@ -71,6 +71,10 @@ std::vector<std::pair<std::string, std::uint64_t>> Estimator::refused() const {
 
 bool Estimator::fit_is_due() const noexcept {
   return parts_->fit_is_due();
+}
+
+bool Estimator::every_is_due() const noexcept {
+  return parts_->every_is_due();
 }
 
 std::uint64_t Estimator::rows_until_due() const noexcept {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mixstream/moments/state.hpp"
 #include "mixstream/regression/identifiability.hpp"
 
 namespace mixstream {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <string>
 
+#include "mixstream/solving/solve.hpp"
+
 namespace mixstream {
 namespace {
 

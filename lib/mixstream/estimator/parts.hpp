@@ -12,8 +12,14 @@
 #include <vector>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/estimator/feedback.hpp"
+#include "mixstream/moments/state.hpp"
+#include "mixstream/solving/solve.hpp"
 
 namespace mixstream {
+
+/// The settings of the polish: what is set, and what follows from model and memory. Allocates little.
+PolishDriverSettings polish_settings(const EstimatorSettings& settings);
 
 /// estimator.hpp says what each call does.
 class Estimator::Parts {
@@ -62,6 +68,7 @@ class Estimator::Parts {
   std::optional<MomentTensor> recent_moments(const MomentTensor& now, const BinMask& bins) const;
 
   EstimatorSettings settings_;
+  PolishDriverSettings polish_settings_;  // what the settings come to
   MomentState state_;
   std::optional<PolishDriver> polish_;
   std::optional<Mixture> last_fit_;

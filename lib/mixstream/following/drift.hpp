@@ -15,7 +15,8 @@
 #include <optional>
 #include <vector>
 
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/core/events.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/polish/polish.hpp"
 
 namespace mixstream {
@@ -30,23 +31,6 @@ struct DriftSettings {
   double limit = 6.0;                 ///< standard deviations that make an event
 
   friend bool operator==(const DriftSettings&, const DriftSettings&) = default;
-};
-
-enum class DriftSign : std::uint8_t {
-  likelihood,  ///< recent rows are less likely than older ones
-  scores,      ///< recent rows pull the parameters away
-  moments,     ///< the moments of recent rows contradict the fit of older ones (moment_drift.hpp)
-};
-const char* name_of(DriftSign sign) noexcept;  ///< "likelihood", "scores" or "moments"
-
-struct DriftEvent {
-  std::uint64_t row = 0;  ///< rows given to the detector when it spoke
-  DriftSign sign = DriftSign::likelihood;
-  double deviations = 0.0;    ///< how far out, in standard deviations
-  double nats_per_row = 0.0;  ///< log-likelihood a row: lost against the past, or that a new fit would
-                              ///< gain; 0 where the moments speak
-
-  friend bool operator==(const DriftEvent&, const DriftEvent&) = default;
 };
 
 /// A fading sum of blocks: of scores and log densities with what their variances need.
@@ -115,7 +99,7 @@ class DriftDetector {
   std::optional<DriftEvent> judge_scores(double anchor_weight) noexcept;
 
   DriftState state_;
-  SymmetricSolver solver_;
+  PivotedCholesky solver_;
   std::vector<double> information_;
 };
 

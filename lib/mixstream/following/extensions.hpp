@@ -7,7 +7,7 @@
 #include "mixstream/core/settings.hpp"
 #include "mixstream/doubts/doubt.hpp"
 #include "mixstream/modes/model.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 
 namespace mixstream {
 

@@ -19,7 +19,7 @@
 #include "mixstream/following/mode_drift.hpp"
 #include "mixstream/following/mode_trace.hpp"
 #include "mixstream/following/trials.hpp"
-#include "mixstream/modes/chosen_model.hpp"
+#include "mixstream/core/events.hpp"
 #include "mixstream/modes/mode_polish.hpp"
 #include "mixstream/modes/modes_now.hpp"
 #include "mixstream/modes/runs.hpp"
@@ -106,6 +106,7 @@ class ModeDriver {
     ModeModel model;
     double log_likelihood = 0.0;  ///< of the held rows
     double bic = 0.0;
+    double rows = 0.0;  ///< held
   };
   std::optional<Candidate> candidate(const ModeShape& shape, std::span<const Mixture> laws,
                                      const RowTable& sample, std::uint64_t rows) const;

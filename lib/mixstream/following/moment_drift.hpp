@@ -12,18 +12,9 @@
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/rows/row_table.hpp"
+#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
-
-struct MomentDriftSettings {
-  double limit = 6.0;                ///< standard deviations that make an event
-  std::uint64_t fewest_rows = 5000;  ///< since the fit, before they are judged
-  /// J/dof that a right fit shows with weights from half the sample: above this, as with Gaussian features,
-  /// the weights are too rough to judge recent rows by, and the moments say nothing of drift
-  double largest_expected_ratio = 1.5;
-
-  friend bool operator==(const MomentDriftSettings&, const MomentDriftSettings&) = default;
-};
 
 /// An accepted fit and the moments it was made from, as plain numbers in pilot coordinates.
 struct RememberedFit {

@@ -286,7 +286,7 @@ void PolishDriver::begin(const RefinedFit& refined, const RowTable& sample) {
   const std::size_t size = refined.information.rows;
   const DenseMatrix nothing{size, size, std::vector<double>(size * size)};
   polish_.emplace(trusted ? refined.mixture : nearby.mixture, trusted ? refined.information : nothing,
-                  refined.noise, settings_.polish);
+                  refined.noise, settings_.scoring);
   polish_->warm_anchor(sample);
   drift_.emplace(polish_->shape().parameters(), settings_.drift);
   if (settings_.kind == PolishKind::stepwise_em) begin_path();

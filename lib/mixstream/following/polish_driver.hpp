@@ -22,16 +22,11 @@
 #include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/rows/row_table.hpp"
+#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 
 /// How the rows of the stream bring a refined fit to maximum-likelihood accuracy.
-enum class PolishKind : std::uint8_t {
-  off,
-  scoring,      ///< the anchored polish: merges, forgets, gives error bars
-  stepwise_em,  ///< stepwise EM's path is reported; the scoring goes on beside it, as guard, for error bars
-                ///< and drift. Only with a memory of everything; a merge begins the path anew
-};
 const char* name_of(PolishKind kind) noexcept;  ///< "off", "scoring" or "stepwise-em"
 
 struct PolishDriverSettings {
@@ -41,7 +36,7 @@ struct PolishDriverSettings {
   std::uint64_t memory_rows = 0;     ///< that the stream remembers, 0: everything; checked at least as often
   double distance_limit = 6.0;       ///< of parting, for many parameters; wider for few
   double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
-  PolishSettings polish;
+  PolishSettings scoring;
   DriftSettings drift;
   std::optional<ModeDriverSettings> modes;  ///< rows in order: then nothing of the polish above begins
 };

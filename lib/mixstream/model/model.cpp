@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "mixstream/estimator/model_budget.hpp"
+#include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/sections.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/rows/source.hpp"
 
 namespace mixstream {

@@ -9,7 +9,7 @@
 
 #include "mixstream/likelihood/prediction.hpp"
 #include "mixstream/modes/tracker.hpp"
-#include "mixstream/report/json.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 
 namespace mixstream {
 

@@ -7,15 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "mixstream/core/settings.hpp"
+
 namespace mixstream {
-
-struct ChainSettings {
-  std::size_t most_chains = 64;  ///< sensors followed at once
-  double gap_seconds = 0.0;  ///< a longer silence of a sensor, or a clock that runs back, begins its chain
-                             ///< anew; 0: only rows are counted, not time
-
-  friend bool operator==(const ChainSettings&, const ChainSettings&) = default;
-};
 
 /// All that is remembered, as plain numbers.
 struct ChainState {

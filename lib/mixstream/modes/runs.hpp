@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mixstream/modes/chains.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/row.hpp"
 

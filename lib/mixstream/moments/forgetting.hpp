@@ -13,19 +13,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "mixstream/core/settings.hpp"
+
 namespace mixstream {
-
-/// How much of the past counts.
-struct Memory {
-  /// three_parts: everything, each row in one of three data sets by turns, as the paper's Algorithm 1 wants.
-  enum class Kind { everything, half_life_rows, half_life_seconds, window_rows, three_parts };
-  Kind kind = Kind::everything;
-  double length = 0.0;  ///< half-life in rows or seconds (1e-9 to 1e15), or a whole number of rows as window
-  int panes = 16;       ///< of a window, which is exact to one pane; 2 to 1024, and at most one a row
-
-  bool forgets() const noexcept { return kind == Kind::half_life_rows || kind == Kind::half_life_seconds; }
-  friend bool operator==(const Memory&, const Memory&) = default;
-};
 
 class Forgetting {
  public:

@@ -7,7 +7,7 @@
 
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/monomials/kernel.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 
 namespace mixstream {
 

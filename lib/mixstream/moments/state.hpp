@@ -15,37 +15,20 @@
 #include "mixstream/moments/forgetting.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/monomials/kernel.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/reservoir.hpp"
 #include "mixstream/rows/row.hpp"
+#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 
 struct Pane;  // bins of moments and a sample (pane.hpp): Boost's accumulators stay behind the .cpp files
 
-struct StateSettings {
-  Layout layout;                   ///< number of features and which is the constant
-  std::string feature_map;         ///< text of the map that makes the features; must be equal to merge
-  std::string response;            ///< name of the response column; must be equal to merge
-  Memory memory;                   ///< how much of the past counts
-  std::size_t reservoir_rows = 0;  ///< R, at most 10,000,000; 0: 5,000, or what the estimator's model needs
-  std::size_t pilot_rows = 256;    ///< rows of the first block, which fixes the pilot; 1 to 65,536
-  std::uint64_t seed = 1;          ///< of the sample
-  std::uint64_t memory_budget = 1ULL << 30;  ///< bytes that the state and two copies of it may take
-  friend bool operator==(const StateSettings&, const StateSettings&) = default;
-};
-
 /// Bytes that a state with these settings and two copies of it will take: a merge makes two, a solver or a
 /// snapshot fewer. Refuses settings out of range, and what goes beyond the budget, naming the bytes.
 /// Allocates nothing but the text of a refusal.
 Outcome<std::uint64_t> bytes_needed(const StateSettings& settings);
-
-/// What the rows of two states are to each other.
-enum class MergeAs {
-  one_stream,  ///< parts of one stream; a half-life in rows or a window cannot say which row is older
-  independent_streams,  ///< each state's own present counts as now
-};
 
 inline constexpr std::size_t part_count = 3;  ///< data sets of Memory::Kind::three_parts
 

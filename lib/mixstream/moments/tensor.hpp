@@ -7,7 +7,7 @@
 
 #include "mixstream/core/dense.hpp"
 #include "mixstream/monomials/packing.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 
 namespace mixstream {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 
 namespace mixstream {
 

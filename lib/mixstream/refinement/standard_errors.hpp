@@ -8,7 +8,7 @@
 #include "mixstream/core/dense.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 
 namespace mixstream {

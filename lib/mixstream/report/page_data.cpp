@@ -8,6 +8,7 @@
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/report/doubt_context.hpp"
 #include "mixstream/report/json.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/report/page_view.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mixstream/core/mixture.hpp"
-#include "mixstream/report/json.hpp"
+#include "mixstream/report/fitted_laws.hpp"
 #include "mixstream/rows/feature_map.hpp"
 #include "mixstream/rows/row_table.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,20 +13,18 @@
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
 #include "mixstream/doubts/doubt.hpp"
-#include "mixstream/following/drift.hpp"
-#include "mixstream/modes/chosen_model.hpp"
-#include "mixstream/regression/identifiability.hpp"
-#include "mixstream/tensor/spectral.hpp"
-#include "mixstream/verdict/judge.hpp"
-#include "mixstream/verdict/limits.hpp"
+#include "mixstream/core/events.hpp"
+#include "mixstream/core/identifiability.hpp"
+#include "mixstream/verdict/status.hpp"
 
 namespace mixstream {
 
-enum class FitMethod { standard, paper, em };
+enum class Finding : std::uint8_t;  // verdict/judge.hpp
+struct SpectralFit;                 // tensor/spectral.hpp
+
 enum class FitStage { none, spectral, refined, polished, em };
 
 /// The stable names of the JSON contract: "default", "paper", "em"; "refined". No throw.
-const char* name_of(FitMethod method) noexcept;
 const char* name_of(FitStage stage) noexcept;
 
 /// One hidden law, in raw coordinates.
@@ -50,10 +49,13 @@ struct MomentTest {
 /// One row of the table behind `k = auto`.
 struct Candidate {
   std::size_t component_count = 0;
-  double log_likelihood = 0.0;      ///< mean per row, on the sample
+  double log_likelihood = 0.0;      ///< mean per row, on the held rows
   double bic = 0.0;                 ///< per row, smaller is better
-  std::optional<double> j_per_dof;  ///< where it was refined
+  std::optional<double> j_per_dof;  ///< where moments belong to the noise
   bool chosen = false;
+  NoiseModel noise = NoiseModel::shared;  ///< that the rows prefer with so many laws
+  NoiseShape noise_shape;
+  double probability = 0.0;  ///< by BIC, all numbers of laws being as likely before
 };
 
 /// How modes follow each other, or which law x chooses, where the model has a part for it.
@@ -111,7 +113,7 @@ struct Report {
   std::optional<ModelReport> model;  ///< default method only
   std::vector<Doubt> doubts;         ///< all that was looked for: raised ones first, strongest first
   Misfit misfit;                     ///< how far that may have moved the laws
-  double tolerance = limits::usual_tolerance;  ///< in noise sd, between approximate and poor_fit
+  double tolerance = usual_tolerance;  ///< in noise sd, between approximate and poor_fit
   std::vector<Finding> findings;               ///< behind the status, the one that decides first
   std::string words;            ///< the verdict in one or two sentences: what is wrong and what to do
   std::uint64_t set_aside = 0;  ///< rows of tail bins that stayed out of the fit
@@ -123,7 +125,7 @@ struct Report {
   std::optional<double> noise_memory_error;
   std::optional<double> degrees_of_freedom;  ///< of the noise, where it has tails
   Identifiability identifiability;
-  std::optional<SpectralFit> spectral;  ///< regressions and warnings, where they were run
+  std::shared_ptr<const SpectralFit> spectral;  ///< regressions and warnings, where they were run
   std::vector<Candidate> candidates;    ///< of `k = auto`
   std::vector<DriftEvent> drift;
   double ingest_seconds = 0.0;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mixstream/core/mixture.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/row.hpp"
 #include "mixstream/rows/row_table.hpp"
 

@@ -19,6 +19,13 @@ struct Row {
   std::uint64_t sensor = 0;  ///< rows of one sensor follow each other; used only where modes or noise persist
 };
 
+/// Where a row stands in a stream: its number, and which stream. With the seed they decide, and nothing else
+/// does, whether the sample has the row.
+struct RowPosition {
+  std::uint64_t row = 0;
+  std::uint64_t source = 0;
+};
+
 /// A number for the name of a sensor: the same name, the same number, everywhere. No throw, no allocation.
 std::uint64_t sensor_number(std::string_view name) noexcept;
 

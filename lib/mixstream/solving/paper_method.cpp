@@ -48,7 +48,7 @@ void follow_paper(Task& task) {
   report.status = verdict.status;
   report.words = verdict.words;
   report.noise_source = fit.value().noise_source == NoiseSource::known ? "known" : "estimated";
-  report.spectral = fit.value();
+  report.spectral = std::make_shared<const SpectralFit>(fit.value());
   take(task, fit.value().mixture, nullptr);
 }
 

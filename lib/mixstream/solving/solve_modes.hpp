@@ -9,7 +9,7 @@
 #include "mixstream/modes/mode_polish.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/report/report.hpp"
-#include "mixstream/rows/layout.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/row_table.hpp"
 

@@ -75,7 +75,7 @@ std::vector<Mixture> spectral_starts(Task& task) {
   Outcome<SpectralFit> fit = rank_start(task.tensor, static_cast<int>(task.settings.component_count),
                                         task.spectral_settings(), task.workspace);
   if (!fit) return {};
-  task.report().spectral = fit.value();
+  task.report().spectral = std::make_shared<const SpectralFit>(fit.value());
   Mixture start = task.in_pilot(fit.value().mixture);
   if (task.settings.noise == NoiseModel::known) std::ranges::fill(start.noise_variances, task.pilot_noise());
   return {std::move(start)};

@@ -15,17 +15,11 @@
 #include "mixstream/core/outcome.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/regression/nuclear.hpp"
+#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 
 inline constexpr int largest_solved_dimension = 32;  ///< d beyond which solving is refused
-
-/// What paper_estimate minimises: the squared loss that the paper prints; or the root of it that its authors'
-/// programs took, with M2 positive semidefinite, which made the published tables.
-enum class PaperObjective : std::uint8_t { printed, published };
-/// lambda_p = c_p / sqrt(n); or twice the operator norm of X*(eta_p) / n, the condition behind Theorem 1,
-/// with laws plugged in that tell eta, and for the root that over 2 |eta_p|_2.
-enum class PaperPenalty : std::uint8_t { given, theory };
 
 struct SpectralSettings {
   std::optional<double> noise_variance;  ///< E[eps^2], > 0; nothing: estimated where that is possible

@@ -63,7 +63,7 @@ struct Evidence {
   std::vector<DoubtEvidence> doubts;   ///< strongest first
   bool doubts_sought = false;
   bool law_missing = false;    ///< a further law explains rows that these do not
-  double tolerance = 0.1;      ///< share of the noise sd, see limits::usual_tolerance
+  double tolerance = 0.1;      ///< share of the noise sd, see usual_tolerance
   double refused_share = 0.0;  ///< of all rows
 };
 

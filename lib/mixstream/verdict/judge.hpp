@@ -53,11 +53,6 @@ std::span<const Rule> rules() noexcept;
 /// The status of the first rule that holds; ok without one. Pure. Allocates the findings.
 Judgement judge(const Evidence& evidence);
 
-/// How far the laws may be off because of what is missing, in noise sd.
-struct Misfit {
-  double shift = 0.0;  ///< by the largest doubt that is raised
-  double open = 0.0;   ///< the most that the held rows do not exclude
-};
 Misfit misfit_of(const Evidence& evidence) noexcept;
 
 /// Which signs speak against laws from the moments: those of the table that a search can measure. Pure; no

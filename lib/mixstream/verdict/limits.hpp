@@ -34,9 +34,6 @@ inline constexpr double beyond_doubt = 10.0;
 inline constexpr double weight_errors = 2.0;
 inline constexpr double least_weight = 1e-6;
 
-/// Share of the noise's sd by which laws may be moved by what is missing, and still be of use.
-inline constexpr double usual_tolerance = 0.1;
-
 /// Share of the noise's sd that held rows may leave open where the moments reject a fit: beyond half of it
 /// laws that lie a noise apart could be mistaken for each other.
 inline constexpr double largest_bound = 0.5;

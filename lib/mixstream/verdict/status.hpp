@@ -22,4 +22,10 @@ constexpr bool is_usable(FitStatus status) noexcept {
   return status == FitStatus::ok || status == FitStatus::approximate;
 }
 
+/// How far the laws may be off because of what is missing, in noise sd.
+struct Misfit {
+  double shift = 0.0;  ///< by the largest doubt that is raised
+  double open = 0.0;   ///< the most that the held rows do not exclude
+};
+
 }  // namespace mixstream

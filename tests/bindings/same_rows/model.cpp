@@ -8,6 +8,7 @@
 
 #include "mixstream/estimator.hpp"
 #include "mixstream/moments/moment_tables.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/report/json.hpp"
 #include "mixstream/rows/source.hpp"
 

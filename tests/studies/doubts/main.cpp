@@ -21,6 +21,7 @@
 
 #include "faults.hpp"
 #include "mixstream/estimator.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "study.hpp"
 #include "verdicts.hpp"

@@ -18,6 +18,7 @@
 #include "mixstream/core/noise_words.hpp"
 #include "mixstream/estimator.hpp"
 #include "mixstream/likelihood/matching.hpp"
+#include "mixstream/verdict/judge.hpp"
 
 namespace doubts_study {
 namespace {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/estimator/feedback.hpp"
 #include "store/store.hpp"
 #include "support/folder.hpp"
 

@@ -5,6 +5,9 @@
 #include <cmath>
 
 #include "mixstream/core/random.hpp"
+#include "mixstream/moments/codec.hpp"
+#include "mixstream/moments/state.hpp"
+#include "mixstream/moments/tensor.hpp"
 
 using namespace mixstream;
 

@@ -8,7 +8,9 @@
 
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/report/json.hpp"
+#include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "support/allocation_count.hpp"
 

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/estimator/feedback.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 using namespace mixstream;

@@ -7,6 +7,8 @@
 
 #include "mixstream/core/random.hpp"
 #include "mixstream/estimator.hpp"
+#include "mixstream/estimator/feedback.hpp"
+#include "mixstream/following/polish_driver.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/sensor_loop.hpp"
 #include "support/allocation_count.hpp"

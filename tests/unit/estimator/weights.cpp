@@ -6,6 +6,7 @@
 
 #include "mixstream/estimator.hpp"
 #include "mixstream/rows/simulation.hpp"
+#include "mixstream/tensor/spectral.hpp"
 
 using namespace mixstream;
 

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "loop_rows.hpp"
+#include "mixstream/moments/codec.hpp"
+#include "mixstream/moments/state.hpp"
 #include "support/allocation_count.hpp"
 
 using namespace mixstream;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "mixstream/rows/reservoir.hpp"
+
 using namespace mixstream;
 
 namespace {

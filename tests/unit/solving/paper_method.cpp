@@ -7,8 +7,11 @@
 #include <string>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/estimator/feedback.hpp"
+#include "mixstream/moments/state.hpp"
 #include "mixstream/rows/simulation.hpp"
 #include "mixstream/sensor_loop.hpp"
+#include "mixstream/solving/solve.hpp"
 #include "mixstream/verdict/paper.hpp"
 
 using namespace mixstream;

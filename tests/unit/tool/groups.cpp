@@ -9,6 +9,7 @@
 
 #include "group_file.hpp"
 #include "make_in_turn.hpp"
+#include "mixstream/moments/state.hpp"
 
 using namespace mixstream;
 

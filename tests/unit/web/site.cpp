@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "mixstream/report/fitted_laws.hpp"
 #include "mixstream/report/json.hpp"
 #include "mixstream/rows/row.hpp"
 #include "support/fake_daemon.hpp"
