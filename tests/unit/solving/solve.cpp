@@ -119,7 +119,14 @@ TEST_CASE("one component too few is a poor fit, and k = auto finds the right num
   const Report chosen = report_of(state, settings_of("1,u,v", 0));
   CHECK(chosen.component_count == 3);
   CHECK(chosen.status == FitStatus::ok);
-  CHECK(chosen.candidates.size() >= 3);
+  REQUIRE(chosen.candidates.size() >= 3);
+  double probabilities = 0.0;
+  for (const Candidate& candidate : chosen.candidates) {
+    probabilities += candidate.probability;
+    CHECK((candidate.chosen || candidate.bic > chosen.candidates[2].bic));
+  }
+  CHECK(probabilities == doctest::Approx(1.0));
+  CHECK(std::abs(chosen.candidates[2].bic - chosen.bic.value_or(0.0)) < 0.1);  // one number, up to the sample
 }
 
 TEST_CASE("few gross outliers are set aside and counted; without the guard the fit says that it is ruined") {
