@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "mixstream/core/random.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/symmetric.hpp"
 #include "mixstream/regression/systems.hpp"
 #include "mixstream/tensor/whitening.hpp"

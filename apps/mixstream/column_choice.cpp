@@ -25,15 +25,21 @@ std::string bare(const std::string& name) {
   return quoted ? name.substr(1, name.size() - 2) : name;
 }
 
+/// What is said of a column holds for the rows that were looked at.
+std::string so_far(const ColumnSurvey& column) {
+  return column.rows() < lines_for_kinds - 1 ? "" : fmt::format(" in the first {} rows", column.rows());
+}
+
 std::string why_left_out(const ColumnSurvey& column) {
   const std::string name = as_word(column.name());
   switch (column.kind()) {
     case ColumnKind::time:
       return fmt::format("{} (times; --time {} uses them)", name, name);
     case ColumnKind::category:
-      return fmt::format("{} ({} values; --group {}, or write it in -x)", name, column.values().size(), name);
+      return fmt::format("{} ({} values{}; --group {}, or write it in -x)", name, column.values().size(),
+                         so_far(column), name);
     case ColumnKind::constant:
-      return fmt::format("{} (always \"{}\")", name, *column.values().begin());
+      return fmt::format("{} (always \"{}\"{})", name, *column.values().begin(), so_far(column));
     case ColumnKind::identifier:
       return fmt::format("{} (numbers the rows)", name);
     case ColumnKind::empty:
@@ -188,14 +194,16 @@ std::string as_word(const std::string& name) {
 std::string likely_response(const std::vector<ColumnSurvey>& columns,
                             const std::vector<std::string>& others) {
   std::string last;
+  std::string measured;
   for (const ColumnSurvey& column : columns) {
     if (column.kind() != ColumnKind::number || contains(others, column.name())) continue;
     for (const char* name : {"y", "Y", "target", "response"}) {
       if (column.name() == name) return column.name();
     }
     last = column.name();
+    if (!column.is_code()) measured = column.name();
   }
-  return last;
+  return measured.empty() ? last : measured;
 }
 
 Outcome<ColumnChoice> choose_columns(Input& input, const WantedColumns& wanted, const NumberRules& rules) {

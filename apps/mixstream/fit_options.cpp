@@ -13,84 +13,92 @@ Refusal refuse(std::string text) {
   return {Reason::bad_settings, std::move(text)};
 }
 
+constexpr const char* how_to_solve = "How to solve";
+
+void add_paper_options(SolveOptions& options, CLI::App& command) {
+  command.add_option("--noise-third", options.noise_third, "E[eps^3] for --method paper; default: 0")
+      ->group(how_to_solve);
+  command
+      .add_option("--lambda2", options.lambda2, "c of lambda_2 = c/sqrt(n) for --method paper; default: 1e-5")
+      ->check(number_from(0.0, true))
+      ->group(how_to_solve);
+  command
+      .add_option("--lambda3", options.lambda3, "c of lambda_3 = c/sqrt(n) for --method paper; default: 1e-3")
+      ->check(number_from(0.0, true))
+      ->group(how_to_solve);
+  command
+      .add_option(
+          "--lambda", options.lambda,
+          "--method paper: given (default, by --lambda2 and --lambda3), or theory (what Theorem 1 asks,\n"
+          "with the laws of the default method plugged in)")
+      ->check(CLI::IsMember({"given", "theory"}))
+      ->group(how_to_solve);
+  command
+      .add_option(
+          "--objective", options.objective,
+          "--method paper: printed (default, the squared loss of the paper's text), or published (the\n"
+          "unsquared loss and M2 >= 0 of its authors' programs, which made its tables)")
+      ->check(CLI::IsMember({"printed", "published"}))
+      ->group(how_to_solve);
+  command
+      .add_flag("--allow-singular", options.allow_singular,
+                "--method paper: let the nuclear norm choose where features are dependent")
+      ->group(how_to_solve);
+}
+
 }  // namespace
 
 void SolveOptions::add_to(CLI::App& command) {
-  constexpr const char* solving = "How to solve";
   command
       .add_option(
           "-k,--components", components,
           "Number of laws: 1 to 32, or auto (chosen by the sample's BIC); default: 2, or that of the state")
-      ->group(solving);
+      ->group(how_to_solve);
   command
       .add_option("--method", method, "default (moments, refinement, polish), paper (Spectral Experts) or em")
       ->check(CLI::IsMember({"default", "paper", "em"}))
-      ->group(solving);
+      ->group(how_to_solve);
   command
       .add_option("--polish", polish,
                   "What brings the fit to maximum-likelihood accuracy, row by row: scoring (default),\n"
                   "stepwise-em, or off (faster; the fit is what the moments say)")
       ->check(CLI::IsMember({"scoring", "stepwise-em", "off"}))
-      ->group(solving);
+      ->group(how_to_solve);
   command
       .add_option("--modes", modes,
                   "Who chooses the law of a row: auto (default; independent until the rows ask for more),\n"
                   "independent (chance, anew for each row), persistent (a law holds for a while: rows in\n"
                   "order) or gated (the features choose)")
       ->check(CLI::IsMember({"auto", "independent", "persistent", "gated"}))
-      ->group(solving);
+      ->group(how_to_solve);
   command
       .add_option("--gate", gate,
                   "Features that choose the law with --modes gated, such as 1,temperature;\n"
                   "default: all features of -x")
-      ->group(solving);
+      ->group(how_to_solve);
   command
       .add_option("--noise", noise,
                   "What the noise is like: auto (default; shared until the rows ask for more), or a list:\n"
                   "shared or per-law variance; tails (Student t); memory (a part of the noise of the row\n"
                   "before stays). Such as per-law,tails")
-      ->group(solving);
+      ->group(how_to_solve);
   command
       .add_option("--tolerance", tolerance,
                   "Noise sds by which what the model lacks may move the laws before a fit is called poor\n"
                   "instead of approximate; default: 0.1")
       ->check(number_from(0.0, false))
-      ->group(solving);
+      ->group(how_to_solve);
   command.add_option("--noise-variance", noise_variance, "The noise variance, where it is known")
       ->check(number_from(0.0, false))
-      ->group(solving);
-  command.add_option("--noise-third", noise_third, "E[eps^3] for --method paper; default: 0")->group(solving);
-  command.add_option("--lambda2", lambda2, "c of lambda_2 = c/sqrt(n) for --method paper; default: 1e-5")
-      ->check(number_from(0.0, true))
-      ->group(solving);
-  command.add_option("--lambda3", lambda3, "c of lambda_3 = c/sqrt(n) for --method paper; default: 1e-3")
-      ->check(number_from(0.0, true))
-      ->group(solving);
-  command
-      .add_option(
-          "--lambda", lambda,
-          "--method paper: given (default, by --lambda2 and --lambda3), or theory (what Theorem 1 asks,\n"
-          "with the laws of the default method plugged in)")
-      ->check(CLI::IsMember({"given", "theory"}))
-      ->group(solving);
-  command
-      .add_option(
-          "--objective", objective,
-          "--method paper: printed (default, the squared loss of the paper's text), or published (the\n"
-          "unsquared loss and M2 >= 0 of its authors' programs, which made its tables)")
-      ->check(CLI::IsMember({"printed", "published"}))
-      ->group(solving);
-  command
-      .add_flag("--allow-singular", allow_singular,
-                "--method paper: let the nuclear norm choose where features are dependent")
-      ->group(solving);
+      ->group(how_to_solve);
+  add_paper_options(*this, command);
   command
       .add_option("--guard", guard,
                   "auto (default): a thin bin of outliers may stay out of the fit; off: every row counts")
       ->check(CLI::IsMember({"auto", "off"}))
-      ->group(solving);
+      ->group(how_to_solve);
   command.add_option("--seed", seed, "Seed of sample and random starts: the same seed, the same answer")
-      ->group(solving);
+      ->group(how_to_solve);
 }
 
 void OutputOptions::add_to(CLI::App& command) {

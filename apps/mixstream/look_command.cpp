@@ -189,7 +189,9 @@ std::string range_of(const ColumnSurvey& column) {
 std::string remarks_on(const ColumnSurvey& column) {
   std::vector<std::string> remarks;
   if (column.missing() > 0) remarks.push_back(fmt::format("{} missing", grouped(column.missing())));
-  if (column.kind() == ColumnKind::number && column.longest_run() >= stuck_rows)
+  const bool is_code = column.kind() == ColumnKind::number && column.is_code();
+  if (is_code) remarks.push_back(fmt::format("only {} values, a code?", column.values().size()));
+  if (column.kind() == ColumnKind::number && !is_code && column.longest_run() >= stuck_rows)
     remarks.push_back(fmt::format("the same {} times from row {} on", grouped(column.longest_run()),
                                   grouped(column.longest_run_row())));
   if (column.kind() == ColumnKind::number && !column.words_among_numbers().empty()) {
@@ -238,21 +240,58 @@ std::string call_for(const Sight& sight, const std::string& path, const std::str
                      as_word(features), reading, number_options(sight.columns), sed.empty() ? file : "");
 }
 
+/// A half-life that suits times: the longest of a few that several fit into, with many rows each. Empty:
+/// none.
+std::string forgetting_by(const ColumnSurvey& time) {
+  constexpr double fewest_steps = 20.0;
+  struct Life {
+    double seconds;
+    const char* option;
+    const char* words;
+  };
+  constexpr Life lives[] = {{365.0 * 86400.0, "365d", "a year"},
+                            {30.0 * 86400.0, "30d", "30 days"},
+                            {7.0 * 86400.0, "7d", "a week"},
+                            {86400.0, "1d", "a day"},
+                            {3600.0, "1h", "an hour"},
+                            {600.0, "10m", "ten minutes"},
+                            {60.0, "1m", "a minute"},
+                            {10.0, "10s", "ten seconds"}};
+  const double unit = clock_unit(time.greatest());
+  const double span = unit * (time.greatest() - time.least());
+  const double step = unit * time.steps().median();
+  for (const Life& life : lives) {
+    if (life.seconds > span || life.seconds < fewest_steps * step) continue;
+    return fmt::format("--time {} --half-life {} forgets half of the past in {}", as_word(time.name()),
+                       life.option, life.words);
+  }
+  return {};
+}
+
 /// Other words that the columns suggest.
 std::vector<std::string> proposals(const Sight& sight) {
   std::vector<std::string> proposals;
-  if (const ColumnSurvey* category = first_of(sight, ColumnKind::category)) {
-    const std::string name = as_word(category->name());
+  const ColumnSurvey* category = first_of(sight, ColumnKind::category);
+  const std::string response = likely_response(sight.columns, {});
+  const auto code = std::ranges::find_if(sight.columns, [&](const ColumnSurvey& column) {
+    return column.kind() == ColumnKind::number && column.is_code() && column.name() != response;
+  });
+  const bool has_code = code != sight.columns.end();
+  if (category != nullptr || has_code) {
+    const ColumnSurvey& parts = category != nullptr ? *category : *code;
+    const std::string name = as_word(parts.name());
     proposals.push_back(
-        fmt::format("--group {} fits one model for each of its {} values", name, category->values().size()));
+        fmt::format("--group {} fits one model for each of its {} values", name, parts.values().size()));
     proposals.push_back(
         fmt::format("--sensor {} where its values name sensors whose rows follow each other", name));
+  }
+  if (category != nullptr)
     proposals.push_back(fmt::format("{} in -x lets the laws differ by a constant for each value",
                                     spelled_column(category->name())));
+  if (const ColumnSurvey* time = first_of(sight, ColumnKind::time)) {
+    if (const std::string forgetting = forgetting_by(*time); !forgetting.empty())
+      proposals.push_back(forgetting);
   }
-  if (const ColumnSurvey* time = first_of(sight, ColumnKind::time))
-    proposals.push_back(
-        fmt::format("--time {} --half-life 1d forgets half of the past in a day", as_word(time->name())));
   return proposals;
 }
 

@@ -250,33 +250,67 @@ bool names_columns(const std::vector<std::string_view>& lines, std::size_t line,
          (!names.any_number && are_units(lines[line + 1], delimiter, settings) && holds_number(2));
 }
 
-/// Where the first line does not look like names, passes over lines up to one that does.
+/// As many fields as names, an empty one at the end counted on both sides or on none.
+bool fits_names(const LineShape& names, const LineShape& row) noexcept {
+  return row.fields == names.fields || row.cut == names.cut;
+}
+
+/// R writes the names of rows in front of them, and no name for these above: every row has one field more.
+bool has_row_names(const std::vector<std::string_view>& lines, char delimiter,
+                   const InputSettings& settings) {
+  const LineShape names = shape_of(lines[0], delimiter, settings);
+  if (names.fields < 2 || names.fields != names.cut || names.any_number || lines.size() < 2) return false;
+  return std::all_of(lines.begin() + 1, lines.end(), [&](std::string_view line) {
+    const LineShape row = shape_of(line, delimiter, settings);
+    return row.cut == names.fields + 1 && row.fields == row.cut && row.any_number;
+  });
+}
+
+/// Whether a first line that could hold names is none of the table behind it: another line fits that, has
+/// another number of fields and holds no number.
+bool is_better_header(const std::vector<std::string_view>& lines, std::size_t line,
+                      const InputSettings& settings) {
+  const char delimiter = delimiter_for(lines[line], settings);
+  const LineShape names = shape_of(lines[line], delimiter, settings);
+  return !names.any_number && !fits_names(names, shape_of(lines[0], delimiter, settings));
+}
+
+void pass_over(Head& head, Window& window, std::string_view header) {
+  const std::uint64_t begin = head.line;
+  head.line += static_cast<std::uint64_t>(std::count(window.begin(), header.data(), '\n'));
+  head.notes.push_back(joined({"the header seems to be line ", std::to_string(head.line),
+                               ": what stands above it was "
+                               "passed over (--header-line ",
+                               std::to_string(begin), " takes the first)"}));
+  window.consume(header.data());
+}
+
+/// Where the first line does not look like names, or the second not like a row of theirs, passes over lines
+/// up to one that does.
 Done skip_preamble(Head& head, Window& window, const InputSettings& settings) {
   constexpr std::size_t lines_looked_at = 32;
   const std::string_view first = unread(window).substr(0, unread(window).find('\n'));
   const LineShape shape = shape_of(first, head.delimiter, settings);
+  if (!settings.header || settings.header_line != 0 || shape.fields == 0) return std::monostate{};
   const bool in_doubt =
       shape.fields == 1 || shape.any_empty || (head.delimiter == ' ' && settings.delimiter == 0);
-  if (!settings.header || settings.header_line != 0 || shape.fields == 0 || !in_doubt)
-    return std::monostate{};
   auto lines = lines_ahead(window, settings, 2);
-  const bool row_of_numbers =
-      lines && lines.value().size() == 2 && shape_of(lines.value()[1], head.delimiter, settings).all_numbers;
-  if (row_of_numbers && names_columns(lines.value(), 0, settings)) return std::monostate{};
-  if (lines) lines = lines_ahead(window, settings, lines_looked_at);
   if (!lines) return lines.refusal();
+  if (lines.value().size() < 2) return std::monostate{};
+  const LineShape second = shape_of(lines.value()[1], head.delimiter, settings);
+  const bool as_usual = in_doubt ? second.all_numbers && names_columns(lines.value(), 0, settings)
+                                 : second.fields == 0 || (fits_names(shape, second) && second.any_number);
+  if (as_usual) return std::monostate{};
+  lines = lines_ahead(window, settings, lines_looked_at);
+  if (!lines) return lines.refusal();
+  head.has_row_names = has_row_names(lines.value(), head.delimiter, settings);
+  if (head.has_row_names) return std::monostate{};
   for (std::size_t i = 0; i < lines.value().size(); ++i) {
     if (!names_columns(lines.value(), i, settings)) continue;
     if (i == 0) break;
+    if (!in_doubt && !is_better_header(lines.value(), i, settings)) continue;
     head.delimiter = delimiter_for(lines.value()[i], settings);
-    const char* const header = lines.value()[i].data();
-    const std::uint64_t begin = head.line;
-    head.line += static_cast<std::uint64_t>(std::count(window.begin(), header, '\n'));
-    head.notes.push_back(joined({"the header seems to be line ", std::to_string(head.line),
-                                 ": what stands above it was "
-                                 "passed over (--header-line ",
-                                 std::to_string(begin), " takes the first)"}));
-    window.consume(header);
+    pass_over(head, window, lines.value()[i]);
     break;
   }
   return std::monostate{};
@@ -312,6 +346,7 @@ Done read_csv_head(Head& head, Window& window, const InputSettings& settings) {
     if (cut != Cut::row)
       return bad(
           {"line ", std::to_string(head.line), ": a quoted field of the first row does not end properly"});
+    if (head.has_row_names) fields.insert(fields.begin(), Field{});
     head.columns = settings.header ? names_of(fields) : numbered_columns(fields.size());
     tell_apart(head.columns);
     const auto names_end = static_cast<std::size_t>(next - window.begin());

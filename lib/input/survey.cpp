@@ -15,6 +15,9 @@ namespace {
 
 /// How many values a category has at most.
 constexpr std::size_t most_levels = 32;
+/// Whole numbers of so few values, each in so many rows on average, are called a code.
+constexpr std::size_t most_codes = 10;
+constexpr std::uint64_t rows_a_code = 6;
 
 bool sounds_like_time(std::string_view name) {
   std::string lower(name);
@@ -141,6 +144,7 @@ void ColumnSurvey::count_value(std::string_view text) {
 void ColumnSurvey::count_number(double number) {
   least_ = std::min(least_, number);
   greatest_ = std::max(greatest_, number);
+  whole_ = whole_ && std::trunc(number) == number;
   if (!std::isnan(last_)) {
     steps_.add(number - last_);
     counts_up_ = counts_up_ && number == last_ + 1.0;
@@ -158,6 +162,11 @@ bool ColumnSurvey::is_time() const {
 /// A number of the row, whatever the column's first.
 bool ColumnSurvey::counts_rows() const {
   return counts_up_ && numbers_ > 2 && numbers_ == rows_ && std::trunc(least_) == least_;
+}
+
+bool ColumnSurvey::is_code() const noexcept {
+  return whole_ && numbers_ > 0 && texts_ + times_ == 0 && !more_values_ && values_.size() <= most_codes &&
+         rows_ - missing_ >= rows_a_code * values_.size();
 }
 
 ColumnKind ColumnSurvey::kind() const {

@@ -67,6 +67,8 @@ class ColumnSurvey {
   /// The values in order, those of missing ones not among them; at most most_values.
   const std::set<std::string, std::less<>>& values() const noexcept { return values_; }
   bool more_values() const noexcept { return more_values_; }
+  /// A number of a few whole values in many rows: more likely a code than a measurement. No throw.
+  bool is_code() const noexcept;
   NumberStyle style() const;  ///< of most values that are no numbers as the rules go
   const std::string& example() const noexcept {
     return example_;
@@ -95,6 +97,7 @@ class ColumnSurvey {
   double greatest_ = -std::numeric_limits<double>::infinity();
   double last_ = std::numeric_limits<double>::quiet_NaN();
   bool counts_up_ = true;  // each number one more than the last
+  bool whole_ = true;      // so far
   StepCounts steps_;
   std::set<std::string, std::less<>> values_;
   bool more_values_ = false;

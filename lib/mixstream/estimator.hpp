@@ -38,6 +38,10 @@ StateSettings sized_state(const EstimatorSettings& settings);
 /// Whether such a solve can be made of such a state. Allocates only the words of a refusal.
 Done check(const SolveSettings& solve, const StateSettings& state);
 
+/// The one check at the border: whether an estimator can be made of these settings. Allocates only the words
+/// of a refusal.
+Done check(const EstimatorSettings& settings);
+
 /// What of the model the rows may choose: nothing where such a model could not be followed. No throw.
 ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state);
 

@@ -9,6 +9,7 @@
 
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/linalg/packed.hpp"
 #include "mixstream/modes/mode_polish.hpp"
 #include "mixstream/moments/state.hpp"
 #include "mixstream/polish/polish.hpp"

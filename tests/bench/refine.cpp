@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 #include "measure.hpp"
@@ -33,12 +34,11 @@ void measure(std::size_t d, std::size_t k, std::size_t rows) {
   const Conditions conditions(kept.tensor, kept.sample, set);
   const auto fitted = fit_conditions(conditions, start, {});
   if (!fitted) return;
-  Examiner examiner(kept.tensor, kept.sample);
-  RefinedFit last = fitted.value();
-  examiner.examine(last);
+  const Examiner examiner(kept.tensor, kept.sample);
+  const double none = -std::numeric_limits<double>::infinity();
+  const RefinedFit last = examiner.examined(fitted.value(), none);
   const auto one_start = [&] {
-    RefinedFit fit = fit_conditions(conditions, start, {}).value();
-    examiner.examine(fit);
+    const RefinedFit fit = examiner.examined(fit_conditions(conditions, start, {}).value(), none);
     bench::keep(&fit);
   };
   const auto build = [&] {

@@ -95,7 +95,11 @@ FILES = {
     "percent signs": dict(text=table("flow,power", lambda r: f"{r['flow']:.3f} %,{r['power']:.4f}")),
     "a preamble": dict(text="Pump log\nStation 7, north\n\n" + table("flow,power", plain), note="header seems to be line 4"),
     "a preamble that looks like names": dict(text="made by,logger 3\nstation 7,north\n" + table("flow,power,x", lambda r: plain(r) + ",1"),
-                                             words=["-y", "power", "-x", "1,flow"], advice=r"say (--header-line 3)"),
+                                             words=["-y", "power", "-x", "1,flow"], note="header seems to be line 3"),
+    "a preamble with the table's delimiter": dict(text="Telemetry export, Station 7\n\n" + table("time,flow,power\n,m3/h,kW", lambda r: f"{r['time'].isoformat()}Z," + plain(r)),
+                                                  note="header seems to be line 3"),
+    "a first row too long": dict(refused={"ragged": 1}, text=table("name,flow,power", lambda r: "pump," + plain(r) + ("" if r["i"] else ",7"))),
+    "a first row of words": dict(refused={"missing_value": 1}, text=table("flow,power,state", lambda r: (plain(r) if r["i"] else "NA,NA") + ",run")),
     "irregular blanks": dict(text=table("  flow    power", lambda r: f"{r['flow']:12.4f}  {r['power']:9.4f}")),
     "names in a comment": dict(text="# written by np.savetxt\n" + table("# flow power", lambda r: plain(r, " "))),
     "#N/A in the first column": dict(text=table("flow,power", lambda r: plain(r) if r["i"] % 100 else f"#N/A,{r['power']:.4f}"),
@@ -133,7 +137,10 @@ FILES = {
     "no header": dict(text=table("", plain).lstrip(), advice=r"say (--no-header)"),
     "quotes and a byte order mark": dict(text="\ufeff" + table('"flow","power"', lambda r: ",".join(f'"{r[k]:.4f}"' for k in ("flow", "power")))),
     "row names of R": dict(text=table("flow power", lambda r: f'"{r["i"]}" ' + plain(r, " ")),
-                           then=["-y", "c3", "-x", "1,c2"], advice=r"say (--header-line 2 --no-header)"),
+                           note="c1 (numbers the rows)"),
+    "row names of R, texts": dict(text=table('"state";"flow";"power"', lambda r: f'"row {r["i"]}";"{r["status"]}";' + plain(r, ";")),
+                                  note="left out: c1"),
+    "codes behind the response": dict(text=table("flow,power,law", lambda r: plain(r) + f",{r['i'] % 4}"), words=["-x", "1,flow"]),
 }
 
 

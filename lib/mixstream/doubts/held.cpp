@@ -5,7 +5,9 @@
 #include <stdexcept>
 
 #include "mixstream/core/yield_point.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/least_squares.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 
 namespace mixstream {
 namespace {
@@ -40,10 +42,19 @@ bool centre_and_scale(const std::vector<PlacedRow>& rows, Regressor& regressor) 
   return true;
 }
 
-/// Least squares on the features of the rows, factored once.
+/// Least squares on the features of the rows, factored once. Rows lie one behind the other: each term reads
+/// all of them four times.
 class FeatureSpace {
  public:
   FeatureSpace(const std::vector<PlacedRow>& rows, std::size_t d) : rows_(rows), d_(d) {
+    features_.reserve(rows.size() * d);
+    weighted_.reserve(rows.size() * d);
+    for (const PlacedRow& placed : rows) {
+      for (std::size_t j = 0; j < d; ++j) {
+        features_.push_back(placed.row.features[j]);
+        weighted_.push_back(placed.row.weight * placed.row.features[j]);
+      }
+    }
     reshape(second, d, d);
     for (std::size_t t = 0; t < rows.size(); ++t) {
       if (t % rows_between_yields == 0) yield_point();
@@ -56,7 +67,7 @@ class FeatureSpace {
       for (std::size_t j = 0; j <= i; ++j)
         second(i, j) = second(j, i) = second(i, j) / static_cast<double>(rows.size());
     }
-    sound_ = eigen_.decompose(second, 1e-12);
+    sound_ = eigen_.decompose(second, rank_cutoff);
   }
 
   /// Takes the part off that features explain, twice for the digits. False where nothing is left.
@@ -65,14 +76,20 @@ class FeatureSpace {
     std::vector<double> cross(d_), solution(d_), scratch;
     for (int pass = 0; pass < 2 && sound_; ++pass) {
       std::ranges::fill(cross, 0.0);
-      for (std::size_t t = 0; t < rows_.size(); ++t) {
-        for (std::size_t j = 0; j < d_; ++j)
-          cross[j] += rows_[t].row.weight * rows_[t].row.features[j] * regressor.values[t];
+      const double* weighted = weighted_.data();
+      for (const double value : regressor.values) {
+        for (std::size_t j = 0; j < d_; ++j) cross[j] += weighted[j] * value;
+        weighted += d_;
       }
       for (double& value : cross) value /= static_cast<double>(rows_.size());
       eigen_.solve(cross, solution, scratch);
-      for (std::size_t t = 0; t < rows_.size(); ++t)
-        regressor.values[t] -= dot(solution, rows_[t].row.features);
+      const double* features = features_.data();
+      for (double& value : regressor.values) {
+        double explained = 0.0;
+        for (std::size_t j = 0; j < d_; ++j) explained += solution[j] * features[j];
+        value -= explained;
+        features += d_;
+      }
     }
     const double rms = std::sqrt(mean_square(rows_, regressor.values));
     if (!sound_ || !(rms > least_part * before) || !std::isfinite(rms)) return false;
@@ -86,6 +103,7 @@ class FeatureSpace {
  private:
   const std::vector<PlacedRow>& rows_;
   std::size_t d_;
+  std::vector<double> features_, weighted_;  // d a row
   ScaledEigen eigen_;
   bool sound_ = false;
 };
@@ -96,7 +114,7 @@ bool take_off(const std::vector<PlacedRow>& rows, const std::vector<const Regres
   const std::size_t count = lower.size();
   if (count == 0) return true;
   DenseMatrix second{count, count, std::vector<double>(count * count)};
-  std::vector<double> solution(count), cross(count), scratch;
+  std::vector<double> solution(count), cross(count);
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t t = 0; t < rows.size(); ++t) {
       cross[i] += rows[t].row.weight * lower[i]->values[t] * regressor.values[t];
@@ -105,9 +123,7 @@ bool take_off(const std::vector<PlacedRow>& rows, const std::vector<const Regres
     }
     for (std::size_t j = 0; j <= i; ++j) second(j, i) = second(i, j);
   }
-  ScaledEigen eigen;
-  if (!eigen.decompose(second, 1e-12)) return false;
-  eigen.solve(cross, solution, scratch);
+  if (!least_squares(second, cross, solution)) return false;
   for (std::size_t t = 0; t < rows.size(); ++t) {
     for (std::size_t i = 0; i < count; ++i) regressor.values[t] -= solution[i] * lower[i]->values[t];
   }
@@ -116,6 +132,16 @@ bool take_off(const std::vector<PlacedRow>& rows, const std::vector<const Regres
   for (double& value : regressor.values) value /= rms;
   regressor.unit /= rms;
   return true;
+}
+
+/// The first d features of each row, one row behind the other.
+std::vector<double> raw_features(const std::vector<PlacedRow>& rows, const RawUnits& units, std::size_t d) {
+  std::vector<double> raw;
+  raw.reserve(rows.size() * d);
+  for (const PlacedRow& placed : rows) {
+    for (std::size_t j = 0; j < d; ++j) raw.push_back(units.feature(j, placed.row.features[j]));
+  }
+  return raw;
 }
 
 Regressor feature_column(const std::vector<PlacedRow>& rows, const RawUnits& units, std::size_t j) {
@@ -218,17 +244,15 @@ HeldDesign design_of(std::vector<PlacedRow> placed, const RawUnits& units, const
   HeldDesign design;
   design.rows = std::move(placed);
   const FeatureSpace space(design.rows, d);
-  std::vector<double> raw(d);
+  const std::vector<double> raw = raw_features(design.rows, units, terms.empty() ? 0 : d);
   std::vector<std::size_t> kept;  // where a term stands in the design; terms.size(): nowhere
   design.terms.reserve(terms.size());
   for (const Term& term : terms) {
     yield_point();
     Regressor regressor{term.name, {}, 1.0};
     regressor.values.reserve(design.rows.size());
-    for (const PlacedRow& row : design.rows) {
-      for (std::size_t j = 0; j < d; ++j) raw[j] = units.feature(j, row.row.features[j]);
-      regressor.values.push_back(term.value(raw));
-    }
+    for (std::size_t t = 0; t < design.rows.size(); ++t)
+      regressor.values.push_back(term.value(std::span(raw).subspan(t * d, d)));
     std::vector<const Regressor*> below;
     for (const std::size_t lower : term.below) {
       if (kept[lower] < design.terms.size()) below.push_back(&design.terms[kept[lower]]);

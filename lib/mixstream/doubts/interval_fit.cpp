@@ -5,7 +5,8 @@
 #include <numbers>
 
 #include "mixstream/core/yield_point.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/least_squares.hpp"
+#include "mixstream/linalg/products.hpp"
 
 namespace mixstream {
 namespace {
@@ -71,15 +72,13 @@ void maximise(const std::vector<Law>& laws, double step, NoiseModel noise, Mixtu
     squares += law.squares;
   }
   const double floor = least_noise * least_noise * step * step;
-  std::vector<double> scratch;
   for (std::size_t h = 0; h < laws.size(); ++h) {
     mixture.weights[h] = laws[h].mass / mass;
     if (noise != NoiseModel::known) {
       const bool own = noise == NoiseModel::per_component && laws[h].mass > 0.0;
       mixture.noise_variances[h] = std::max(own ? laws[h].squares / laws[h].mass : squares / mass, floor);
     }
-    ScaledEigen eigen;
-    if (eigen.decompose(laws[h].second, 1e-12)) eigen.solve(laws[h].cross, mixture.law(h), scratch);
+    least_squares(laws[h].second, laws[h].cross, mixture.law(h));
   }
 }
 

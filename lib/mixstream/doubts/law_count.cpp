@@ -8,7 +8,10 @@
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/least_squares.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 namespace {
@@ -23,17 +26,14 @@ double wald_of_pair(const ModeModel& model, const ModeShape& shape, const DenseM
                     std::size_t g, std::size_t h) {
   const std::size_t d = shape.feature_count;
   DenseMatrix own{d, d, std::vector<double>(d * d)};
-  std::vector<double> difference(d), solution(d), scratch;
+  std::vector<double> difference(d), solution(d);
   for (std::size_t i = 0; i < d; ++i) {
     difference[i] = model.laws.law(g)[i] - model.laws.law(h)[i];
     for (std::size_t j = 0; j < d; ++j)
       own(i, j) = covariance(g * d + i, g * d + j) + covariance(h * d + i, h * d + j) -
                   covariance(g * d + i, h * d + j) - covariance(h * d + i, g * d + j);
   }
-  ScaledEigen eigen;
-  if (!eigen.decompose(own, 1e-9)) return 0.0;
-  eigen.solve(difference, solution, scratch);
-  return dot(difference, solution);
+  return least_squares(own, difference, solution, estimated_cutoff) ? dot(difference, solution) : 0.0;
 }
 
 /// (pi_h / its error)^2, by the errors of the logits. Where modes persist or a gate chooses: by the rows.
@@ -61,7 +61,7 @@ bool least_squares(const RowTable& rows, std::span<const double> weights, std::s
                    std::span<double> law) {
   const std::size_t d = rows.feature_count;
   DenseMatrix second{d, d, std::vector<double>(d * d)};
-  std::vector<double> cross(d), scratch;
+  std::vector<double> cross(d);
   for (std::size_t t = 0; t < rows.size(); ++t) {
     const auto x = rows.row(t).features;
     for (std::size_t i = 0; i < d; ++i) {
@@ -69,10 +69,7 @@ bool least_squares(const RowTable& rows, std::span<const double> weights, std::s
       for (std::size_t j = 0; j < d; ++j) second(i, j) += weights[t] * x[i] * x[j];
     }
   }
-  ScaledEigen eigen;
-  if (!eigen.decompose(second, 1e-9)) return false;
-  eigen.solve(cross, law, scratch);
-  return true;
+  return least_squares(second, cross, law, estimated_cutoff);
 }
 
 /// Starts with one law more on a half of the rows.
@@ -80,6 +77,12 @@ class WiderStarts {
  public:
   WiderStarts(const Mixture& laws, const RowTable& rows, std::span<const double> log_densities)
       : laws_(laws), rows_(rows), log_densities_(log_densities) {}
+
+  /// One law apart, in every way.
+  std::vector<Mixture> splits_of(std::size_t h) {
+    for (std::size_t j = 0; j <= laws_.feature_count; ++j) split(h, j);
+    return std::move(starts_);
+  }
 
   std::vector<Mixture> all() {
     for (const double share : worst_shares) from_worst_rows(share);
@@ -157,13 +160,14 @@ struct Half {
   std::vector<double> log_densities;
 };
 
-/// The likeliest mixture with one law more.
-Mixture wider_fit(const Half& half, const Mixture& laws, NoiseModel noise) {
+/// The likeliest mixture from these starts; `laws` where there is none.
+Mixture likeliest_of(const std::vector<Mixture>& starts, const Half& half, const Mixture& laws,
+                     NoiseModel noise) {
   const RowBlocks blocks(half.rows);
   EmSettings settings{.noise = noise, .max_iterations = short_rounds, .stop_below_gain = 1e-6};
   EmFit best;
   best.mean_log_likelihood = -1e300;
-  for (const Mixture& start : WiderStarts(laws, half.rows, half.log_densities).all()) {
+  for (const Mixture& start : starts) {
     yield_point();
     EmFit fit = fit_em(blocks, start, settings);
     if (is_finite(fit.mixture) && fit.mean_log_likelihood > best.mean_log_likelihood) best = std::move(fit);
@@ -172,6 +176,11 @@ Mixture wider_fit(const Half& half, const Mixture& laws, NoiseModel noise) {
   settings.max_iterations = long_rounds;
   settings.extrapolated = true;
   return fit_em(blocks, best.mixture, settings).mixture;
+}
+
+/// The likeliest mixture with one law more.
+Mixture wider_fit(const Half& half, const Mixture& laws, NoiseModel noise) {
+  return likeliest_of(WiderStarts(laws, half.rows, half.log_densities).all(), half, laws, noise);
 }
 
 /// The new law of a wider mixture: the one that matches none.
@@ -298,6 +307,29 @@ Doubt too_few_laws(const ModeModel& model, const ModeShape& shape, const std::ve
   doubt.size = whole.mixture.weights[new_law(model.laws, whole.mixture, features)];
   doubt.shift = shift_between(model.laws, whole.mixture, features);
   return doubt;
+}
+
+double shift_if_split(const ModeModel& model, const ModeShape& shape, const std::vector<PlacedRow>& rows,
+                      std::span<const double> log_densities, const DenseMatrix& features) {
+  if (!shape.is_plain() || shape.noise != NoiseModel::per_component) return 0.0;
+  Half all;
+  all.rows.feature_count = shape.feature_count;
+  for (const PlacedRow& placed : rows) all.rows.add(placed.row);
+  all.log_densities.assign(log_densities.begin(), log_densities.end());
+  const auto& variances = model.laws.noise_variances;
+  const auto widest = static_cast<std::size_t>(std::ranges::max_element(variances) - variances.begin());
+  std::vector<Mixture> starts = WiderStarts(model.laws, all.rows, all.log_densities).splits_of(widest);
+  const double least = std::ranges::min(variances);
+  for (Mixture& start : starts) std::ranges::fill(start.noise_variances, least);
+  const Mixture split = likeliest_of(starts, all, model.laws, NoiseModel::shared);
+  if (split.component_count() == model.laws.component_count()) return 0.0;
+  ModeShape shared = shape;
+  shared.noise = NoiseModel::shared;
+  shared.component_count = split.component_count();
+  const double more = static_cast<double>(shared.parameters()) - static_cast<double>(shape.parameters());
+  const double gain = gain_over(all, split, 0, true);
+  const double worse_by = more * std::log(std::max(static_cast<double>(rows.size()), 2.0)) - 2.0 * gain;
+  return worse_by < limits::beyond_doubt ? shift_between(model.laws, split, features) : 0.0;
 }
 
 }  // namespace mixstream

@@ -23,4 +23,10 @@ Doubt too_many_laws(const ModeModel& model, const ModeShape& shape, const DenseM
 Doubt too_few_laws(const ModeModel& model, const ModeShape& shape, const std::vector<PlacedRow>& rows,
                    std::span<const double> log_densities, double own_gain, const DenseMatrix& features);
 
+/// Laws of unequal noise may be laws of equal noise, the widest of them two: the shift of a law, in its noise
+/// sd, if that is so, and BIC over the held rows does not exclude it beyond doubt; 0 otherwise. Allocates; EM
+/// from d + 1 starts.
+double shift_if_split(const ModeModel& model, const ModeShape& shape, const std::vector<PlacedRow>& rows,
+                      std::span<const double> log_densities, const DenseMatrix& features);
+
 }  // namespace mixstream

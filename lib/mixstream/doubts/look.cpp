@@ -4,12 +4,11 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "mixstream/doubts/extension.hpp"
 #include "mixstream/doubts/held.hpp"
 #include "mixstream/doubts/law_count.hpp"
+#include "mixstream/doubts/look_search.hpp"
 #include "mixstream/doubts/refit.hpp"
 #include "mixstream/doubts/response.hpp"
-#include "mixstream/doubts/sums.hpp"
 
 namespace mixstream {
 namespace {
@@ -23,158 +22,10 @@ constexpr double sign_of_a_law = 0.1;          // p times looks, below which a f
 constexpr double largest_unseen_share = 0.05;
 constexpr double coarse_step = 0.05;  // of the noise: memory alone repeats values that are rounded so
 
-/// One family of looks: told by the best of them.
-struct Family {
-  Doubt doubt;
-  std::size_t look = 0;      // the best
-  std::size_t looks = 0;     // in all
-  double strength = -1e300;  // T - dof log n
-  bool open = true;          // neither raised nor told by another
-};
-
-bool tells_the_same(const Doubt& one, const Doubt& other) {
-  const auto is_term = [](const Doubt& doubt) {
-    return doubt.kind == DoubtKind::missing_term || doubt.kind == DoubtKind::missing_term_of_one_law;
-  };
-  if (is_term(one) && is_term(other)) return one.term == other.term;
-  return one.kind == other.kind && one.kind == DoubtKind::delay;
-}
-
-/// Looks of one concern on one set of rows: tests, then takes the strongest, then tests again.
-class Search {
- public:
-  Search(const ModeModel& model, const ModeShape& shape, const RawUnits& units, HeldDesign design,
-         Concern concern, double all_rows)
-      : model_(model),
-        shape_(shape),
-        design_(std::move(design)),
-        extension_(shape, design_, units, concern),
-        all_rows_(std::max(all_rows, static_cast<double>(design_.rows.size()))) {}
-
-  void see(const Watch& watch) {
-    sums_ = sums_of(model_, shape_, design_, extension_, watch);
-    projection_.emplace(sums_);
-    families_.resize(extension_.families());
-    for (const Look& look : extension_.looks()) {
-      families_[look.family].doubt = look.doubt;
-      ++families_[look.family].looks;
-    }
-  }
-
-  std::size_t look_count() const noexcept { return extension_.looks().size(); }
-  std::vector<Family>& families() noexcept { return families_; }
-  const HeldDesign& design() const noexcept { return design_; }
-  const Projection& projection() const noexcept { return *projection_; }
-
-  /// `dependent`: rows depend on each other in a way that the model lacks; `gates_by_stretches`: that is not
-  /// excluded.
-  void test(bool dependent, bool gates_by_stretches) {
-    std::vector<double> least(families_.size(), 1.0);
-    for (Family& family : families_) family.strength = -1e300;
-    for (std::size_t l = 0; l < look_count(); ++l) {
-      const Look& look = extension_.looks()[l];
-      Family& family = families_[look.family];
-      if (!family.open) continue;
-      LookResult result = projection_->test(look);
-      if (result.dof == 0) continue;
-      const bool by_stretches = dependent || (gates_by_stretches && look.doubt.kind == DoubtKind::gate);
-      if (by_stretches) result.p = std::max(result.p, result.batch_p);
-      least[look.family] = std::min(least[look.family], result.p);
-      const double strength =
-          result.statistic - static_cast<double>(result.dof) * std::log(static_cast<double>(sums_.rows));
-      if (strength <= family.strength) continue;
-      family.strength = strength;
-      family.look = l;
-      describe(look, result, family.doubt);
-    }
-    for (std::size_t f = 0; f < families_.size(); ++f) {
-      if (families_[f].open)
-        families_[f].doubt.adjusted_p = std::min(1.0, least[f] * static_cast<double>(families_[f].looks));
-    }
-  }
-
-  /// Raises the strongest of those that are sure alone and beside the ones taken. False: none is.
-  bool take_strongest(double level) {
-    Family* best = nullptr;
-    for (Family& family : families_) {
-      const bool sure = family.open && std::max(family.doubt.adjusted_p, family.doubt.p) < level;
-      if (sure && (best == nullptr || family.strength > best->strength)) best = &family;
-    }
-    if (best == nullptr) return false;
-    best->doubt.raised = true;
-    best->open = false;
-    for (Family& family : families_) {
-      if (family.open && tells_the_same(family.doubt, best->doubt)) {
-        family.open = false;
-        family.doubt.adjusted_p = 1.0;
-      }
-    }
-    projection_->take(extension_.looks()[best->look]);
-    return true;
-  }
-
- private:
-  void describe(const Look& look, const LookResult& result, Doubt& doubt) const;
-
-  const ModeModel& model_;
-  const ModeShape& shape_;
-  HeldDesign design_;
-  Extension extension_;
-  double all_rows_;
-  DoubtSums sums_;
-  std::optional<Projection> projection_;
-  std::vector<Family> families_;
-};
-
-/// The size of one step, in the kind's unit.
-double size_by_step(const Look& look, const LookResult& result, const ModeModel& model) {
-  const auto largest = *std::ranges::max_element(result.step, {}, [](double step) { return std::abs(step); });
-  const auto range = [&] {
-    const auto [low, high] = std::ranges::minmax(result.step);
-    return std::max(high, 0.0) - std::min(low, 0.0);
-  };
-  switch (look.doubt.kind) {
-    case DoubtKind::delay:
-      return look.doubt.size;
-    case DoubtKind::unequal_noise:
-      return std::exp(0.5 * std::min(range(), 20.0));
-    case DoubtKind::gate:
-      return range() * look.unit;
-    case DoubtKind::persistence: {
-      double same = 0.0;
-      for (const double weight : model.laws.weights) same += weight * weight;
-      return 1.0 / std::max((1.0 - std::clamp(largest, -1.0, 0.9999)) * (1.0 - same), 1e-9);
-    }
-    default:
-      return largest * look.unit;
-  }
-}
-
-void Search::describe(const Look& look, const LookResult& result, Doubt& doubt) const {
-  doubt.law = look.doubt.law;
-  doubt.statistic = result.statistic;
-  doubt.dof = result.dof;
-  doubt.size = size_by_step(look, result, model_);
-  doubt.explained = 0.5 * std::max(result.statistic - static_cast<double>(result.dof), 0.0) /
-                    static_cast<double>(sums_.rows);
-  const std::size_t k = shape_.component_count;
-  std::vector<double> terms(k);
-  for (std::size_t i = 0; i < look.laws.size(); ++i) {
-    for (std::size_t h = 0; h < k; ++h) {
-      if (look.laws[i] == h || look.laws[i] == k) terms[h] += result.step[i];
-    }
-  }
-  doubt.shift = law_shift(std::span(result.move).first(shape_.who_at()), terms, model_, design_.features);
-  doubt.shift_in_errors = 0.0;
-  const double fewer = static_cast<double>(sums_.rows) / all_rows_;
-  for (std::size_t q = 0; q < shape_.who_at(); ++q) {
-    const double error = std::sqrt(std::max(projection_->variance(q) * fewer, 1e-300));
-    doubt.shift_in_errors = std::max(doubt.shift_in_errors, std::abs(result.move[q]) / error);
-  }
-}
-
-/// What a doubt explains beyond what any extension of its size would: BIC's measure, a row.
+/// What a doubt explains beyond what any extension of its size would: BIC's measure, a row. Residuals that
+/// are too seldom large are a sign, and no model: Student's t has none for them. It explains nothing.
 double merit(const Doubt& doubt, double rows) {
+  if (doubt.kind == DoubtKind::tails && doubt.size < 0.0) return 0.0;
   return doubt.explained - 0.5 * static_cast<double>(doubt.dof) * std::log(std::max(rows, 2.0)) / rows;
 }
 
@@ -237,15 +88,13 @@ class Looking {
     rows_.emplace(model_, shape_, units_, std::move(design), Concern::rows, all_rows_);
   }
   void find_step(const DoubtRows& rows) {
-    for (const double response : rows.sample->responses) responses_.push_back(response);
-    std::vector<double> raw = responses_;
-    for (double& response : raw) response = units_.response(response);
-    step_ = rounding_step(std::move(raw));
+    for (const double response : rows.sample->responses) responses_.push_back(units_.response(response));
+    step_ = rounding_step(responses_);
   }
 
-  void run(Search& search, bool dependent, bool gates_by_stretches) {
+  void run(LookSearch& search, bool dependent, bool gates_by_stretches) {
     search.test(dependent, gates_by_stretches);
-    for (Family& family : search.families()) family.doubt.p = family.doubt.adjusted_p;
+    for (LookFamily& family : search.families()) family.doubt.p = family.doubt.adjusted_p;
     for (std::size_t round = 0; round < most_rounds && search.take_strongest(level()); ++round)
       search.test(dependent, gates_by_stretches);
   }
@@ -253,7 +102,7 @@ class Looking {
   void look_at_order() {
     if (!order_) return;
     run(*order_, false, false);
-    for (const Family& family : order_->families()) {
+    for (const LookFamily& family : order_->families()) {
       if (family.doubt.kind == DoubtKind::persistence) persistence_p_ = family.doubt.p;
       const bool of_order =
           family.doubt.kind == DoubtKind::persistence || family.doubt.kind == DoubtKind::memory;
@@ -267,8 +116,8 @@ class Looking {
     const bool unsure = shape_.modes == Modes::independent && persistence_p_ < persistence_excluded;
     if ((dependent_ || unsure) && order_ && !shape_.remembers()) {
       std::vector<PlacedRow> in_order = order_->design().rows;
-      Search by_runs(model_, shape_, units_, design_of(std::move(in_order), units_, terms_, shape_),
-                     Concern::rows, all_rows_);
+      LookSearch by_runs(model_, shape_, units_, design_of(std::move(in_order), units_, terms_, shape_),
+                         Concern::rows, all_rows_);
       by_runs.see({});
       run(by_runs, dependent_, true);
       run(*rows_, false, false);
@@ -279,10 +128,10 @@ class Looking {
   }
 
   /// A doubt of single rows stands where the stretches of the runs raise it alone, too.
-  void keep_what_both_say(Search& by_runs) {
-    for (Family& family : rows_->families()) {
+  void keep_what_both_say(LookSearch& by_runs) {
+    for (LookFamily& family : rows_->families()) {
       if (!dependent_ && family.doubt.kind != DoubtKind::gate) continue;
-      const auto same = std::ranges::find_if(by_runs.families(), [&](const Family& other) {
+      const auto same = std::ranges::find_if(by_runs.families(), [&](const LookFamily& other) {
         return other.doubt.kind == family.doubt.kind && other.doubt.term == family.doubt.term;
       });
       const double p = same == by_runs.families().end() ? 1.0 : same->doubt.p;
@@ -294,7 +143,7 @@ class Looking {
 
   /// A law that rows miss shows in their residuals, too: without any sign of that none is searched for.
   bool seems_wrong() {
-    return std::ranges::any_of(rows_->families(), [&](const Family& family) {
+    return std::ranges::any_of(rows_->families(), [&](const LookFamily& family) {
       return family.doubt.p * static_cast<double>(looks_) < sign_of_a_law;
     });
   }
@@ -312,13 +161,15 @@ class Looking {
     if (shape_.component_count > 1)
       others_.push_back(too_many_laws(model_, shape_, covariance, rows_->design().features, all));
     if (!settings_.few_laws || shape_.noise == NoiseModel::known) return;
-    if (!seems_wrong()) {
-      others_.push_back(untested(DoubtKind::too_few_laws));
-      return;
+    Doubt few = untested(DoubtKind::too_few_laws);
+    if (seems_wrong()) {
+      few = too_few_laws(model_, shape_, rows_->design().rows, log_densities_, rows_->projection().own_gain(),
+                         rows_->design().features);
+      few.raised = few.p < level();
     }
-    Doubt few = too_few_laws(model_, shape_, rows_->design().rows, log_densities_,
-                             rows_->projection().own_gain(), rows_->design().features);
-    few.raised = few.p < level();
+    if (!few.raised)
+      few.shift = std::max(few.shift, shift_if_split(model_, shape_, rows_->design().rows, log_densities_,
+                                                     rows_->design().features));
     others_.push_back(few);
   }
 
@@ -342,10 +193,10 @@ class Looking {
   double all_rows_;
   std::vector<Term> terms_;
   const Runs* runs_ = nullptr;
-  std::optional<Search> rows_;
-  std::optional<Search> order_;
+  std::optional<LookSearch> rows_;
+  std::optional<LookSearch> order_;
   std::vector<double> log_densities_;
-  std::vector<double> responses_;  // of the sample, pilot coordinates
+  std::vector<double> responses_;  // of the sample, raw
   double step_ = 0.0;              // of rounding, raw
   std::size_t looks_ = 1;
   double persistence_p_ = 1.0;
@@ -373,12 +224,15 @@ void Looking::look_at_response(const Repeats& repeats) {
   Doubt stuck;
   stuck.kind = DoubtKind::stuck;
   if (!rounding.raised && !(remembers_ && step_ > coarse_step * noise)) {
-    EqualPairs pairs = equal_pairs(responses_, step_ / units_.response_scale());
-    const double by_runs = order_ ? repeats.p() : 1.0;
-    if (order_ && by_runs >= level() && shows_in_runs(pairs.share)) pairs = {};
-    stuck.p = stuck.adjusted_p = std::min(1.0, 2.0 * std::min(by_runs, pairs.p));
-    stuck.size = by_runs < level() ? repeats.share() : pairs.share;
-    stuck.statistic = stuck.p < 1.0 ? -2.0 * std::log(std::max(stuck.p, 1e-300)) : 0.0;
+    EqualPairs pairs = equal_pairs(responses_);
+    const double by_runs = order_ ? repeats.log_p() : 0.0;
+    const bool runs_say_so = by_runs < std::log(level());
+    if (order_ && !runs_say_so && shows_in_runs(pairs.share)) pairs = {};
+    const double log_p = std::min(0.0, std::log(2.0) + std::min(by_runs, pairs.log_p));
+    stuck.p = stuck.adjusted_p = std::exp(log_p);
+    stuck.size = runs_say_so ? repeats.share() : pairs.share;
+    stuck.statistic =
+        -2.0 * log_p;  // beyond 1e-300, too: values that repeat must not lose against what they bring
     stuck.raised = stuck.p < level();
     if (order_ && !repeats.pull().empty()) {
       const auto laws = shape_.who_at();
@@ -396,10 +250,10 @@ void Looking::look_at_response(const Repeats& repeats) {
 
 /// Sizes by refits, strongest doubt first; then what the strongest refit does not explain stays raised.
 void Looking::refit_strongest() {
-  std::vector<std::pair<Search*, Doubt*>> raised;
-  for (std::optional<Search>* search : {&order_, &rows_}) {
+  std::vector<std::pair<LookSearch*, Doubt*>> raised;
+  for (std::optional<LookSearch>* search : {&order_, &rows_}) {
     if (!*search) continue;
-    for (Family& family : (*search)->families()) {
+    for (LookFamily& family : (*search)->families()) {
       if (family.doubt.raised) raised.emplace_back(&**search, &family.doubt);
     }
   }
@@ -430,19 +284,19 @@ void Looking::look_again(const Refitted& refitted, const Doubt& strongest) {
   const RawUnits units = refitted.more.empty() ? units_ : units_.with(refitted.more);
   const std::vector<Term> terms = missing_terms(units_.names(), settings_.most_terms);
   for (const Concern concern : {Concern::rows, Concern::order}) {
-    std::optional<Search>& search = concern == Concern::rows ? rows_ : order_;
+    std::optional<LookSearch>& search = concern == Concern::rows ? rows_ : order_;
     std::vector<PlacedRow> placed = refitted.rows->placed();
     const bool in_order = std::ranges::any_of(placed, [](const PlacedRow& row) { return row.steps > 0; });
     if (!search || (concern == Concern::order && !in_order)) continue;
-    Search again(refitted.model, refitted.shape, units,
-                 design_of(std::move(placed), units, concern == Concern::rows ? terms : std::vector<Term>{},
-                           refitted.shape),
-                 concern, all_rows_);
+    LookSearch again(refitted.model, refitted.shape, units,
+                     design_of(std::move(placed), units,
+                               concern == Concern::rows ? terms : std::vector<Term>{}, refitted.shape),
+                     concern, all_rows_);
     again.see({});
     again.test(false, false);
-    for (Family& family : search->families()) {
+    for (LookFamily& family : search->families()) {
       if (!family.doubt.raised || &family.doubt == &strongest) continue;
-      const auto same = std::ranges::find_if(again.families(), [&](const Family& other) {
+      const auto same = std::ranges::find_if(again.families(), [&](const LookFamily& other) {
         return other.doubt.kind == family.doubt.kind && other.doubt.term == family.doubt.term;
       });
       family.doubt.adjusted_p = same == again.families().end() ? 1.0 : same->doubt.adjusted_p;
@@ -459,9 +313,9 @@ void Looking::weigh_a_further_law() {
   if (few == others_.end() || !few->raised) return;
   const auto rows = static_cast<double>(rows_->design().rows.size());
   double most = -1.0;
-  for (std::optional<Search>* search : {&order_, &rows_}) {
+  for (std::optional<LookSearch>* search : {&order_, &rows_}) {
     if (!*search) continue;
-    for (const Family& family : (*search)->families()) {
+    for (const LookFamily& family : (*search)->families()) {
       if (family.doubt.raised) most = std::max(most, merit(family.doubt, rows));
     }
   }
@@ -479,7 +333,7 @@ void Looking::weigh_a_further_law() {
 
 /// Where laws were looked for in the wrong place nothing else about single rows is said.
 void Looking::withdraw_rows() {
-  for (Family& family : rows_->families()) {
+  for (LookFamily& family : rows_->families()) {
     if (family.doubt.raised) family.doubt.adjusted_p = 1.0;
     family.doubt.raised = false;
   }
@@ -491,7 +345,7 @@ void Looking::heed_the_response() {
   bool wrong_place = rounding != others_.end() && rounding->raised;
   double most = -1e300;
   const auto rows = static_cast<double>(rows_->design().rows.size());
-  for (const Family& family : rows_->families()) {
+  for (const LookFamily& family : rows_->families()) {
     if (family.doubt.raised) most = std::max(most, merit(family.doubt, rows));
   }
   for (std::size_t f = 0; order_ && f < order_->families().size(); ++f) {
@@ -510,9 +364,9 @@ void Looking::heed_the_response() {
 /// Facts about rows and laws first, then by what they explain; those not raised by p.
 std::vector<Doubt> Looking::ranked() {
   std::vector<Doubt> doubts;
-  for (std::optional<Search>* search : {&rows_, &order_}) {
+  for (std::optional<LookSearch>* search : {&rows_, &order_}) {
     if (!*search) continue;
-    for (const Family& family : (*search)->families()) doubts.push_back(family.doubt);
+    for (const LookFamily& family : (*search)->families()) doubts.push_back(family.doubt);
   }
   doubts.insert(doubts.end(), others_.begin(), others_.end());
   const auto rows = static_cast<double>(rows_->design().rows.size());

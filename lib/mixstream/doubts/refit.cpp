@@ -6,8 +6,8 @@
 
 #include "mixstream/doubts/interval_fit.hpp"
 #include "mixstream/doubts/spread_fit.hpp"
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/modes/start.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
 
 namespace mixstream {
 namespace {

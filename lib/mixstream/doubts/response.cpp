@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace mixstream {
@@ -13,10 +14,13 @@ constexpr std::size_t least_values = 5;
 constexpr int pair_bins = 10;
 constexpr double most_expected_pairs = 50.0;  // beyond it pairs hang together and are no Poisson count
 
-/// P(Poisson(expected) >= count).
-double poisson_p(double count, double expected) {
-  if (count < 1.0) return 1.0;
-  return boost::math::gamma_p(count, std::max(expected, least_expected));
+/// log P(Poisson(expected) >= count): its first term where it is too small for a double.
+double poisson_log_p(double count, double expected) {
+  if (count < 1.0) return 0.0;
+  const double mean = std::max(expected, least_expected);
+  const double p = boost::math::gamma_p(count, mean);
+  if (p > 1e-280) return std::log(p);
+  return count * std::log(mean) - mean - std::lgamma(count + 1.0);
 }
 
 /// Euclid's, with remainders to the nearest multiple; what is below `same` is zero.
@@ -32,6 +36,45 @@ double step_with(double step, double gap, double same) {
   const double tolerance = same * (1.0 + multiple);
   if (std::abs(std::remainder(gap, step)) > tolerance) return common_measure(gap, step, tolerance);
   return gap / multiple;
+}
+
+/// Sorted responses, cut where numbers of a fixed count of digits, decimal or binary, change their step.
+std::vector<std::span<const double>> of_one_step(std::span<const double> sorted) {
+  const auto place = [](double value) {
+    const double size = std::abs(value);
+    if (!(size > 0.0)) return std::pair(0.0, 0.0);
+    const double sign = value < 0.0 ? -1.0 : 1.0;
+    return std::pair(sign * (2000.0 + std::floor(std::log10(size))), std::floor(std::log2(size)));
+  };
+  std::vector<std::span<const double>> ranges;
+  for (std::size_t first = 0; first < sorted.size();) {
+    std::size_t last = first + 1;
+    while (last < sorted.size() && place(sorted[last]) == place(sorted[first])) ++last;
+    ranges.push_back(sorted.subspan(first, last - first));
+    first = last;
+  }
+  return ranges;
+}
+
+struct PairCount {
+  double equal = 0.0;
+  double near = 0.0;  // up to pair_bins steps apart
+  double rows = 0.0;  // that share their value
+};
+
+/// Gives up, with what it has, where pairs are too many to be rare.
+void count_pairs(std::span<const double> sorted, double step, PairCount& pairs) {
+  const std::size_t n = sorted.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool shares = (i > 0 && sorted[i] == sorted[i - 1]) || (i + 1 < n && sorted[i] == sorted[i + 1]);
+    pairs.rows += shares ? 1.0 : 0.0;
+    for (std::size_t j = i + 1; j < n; ++j) {
+      const double apart = sorted[j] - sorted[i];
+      if (apart > (pair_bins + 0.5) * step) break;
+      (apart == 0.0 ? pairs.equal : pairs.near) += 1.0;
+      if (pairs.near > 4.0 * pair_bins * most_expected_pairs) return;
+    }
+  }
 }
 
 }  // namespace
@@ -95,34 +138,32 @@ void Repeats::watch(const Sight& sight, const RowBefore& before, const PlacedRow
   chain = {repeats, chance};
 }
 
-double Repeats::p() const {
-  return poisson_p(thrice_, expected_thrice_);
+double Repeats::log_p() const {
+  return poisson_log_p(thrice_, expected_thrice_);
 }
 
 double Repeats::share() const {
   return rows_ > 0.0 ? std::max(repeats_ - expected_, 0.0) / rows_ : 0.0;
 }
 
-EqualPairs equal_pairs(std::vector<double> responses, double step) {
-  EqualPairs result;
+EqualPairs equal_pairs(std::vector<double> responses) {
   std::ranges::sort(responses);
-  const std::size_t n = responses.size();
-  double equal = 0.0, near = 0.0, rows = 0.0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const bool shares =
-        (i > 0 && responses[i] == responses[i - 1]) || (i + 1 < n && responses[i] == responses[i + 1]);
-    rows += shares ? 1.0 : 0.0;
-    for (std::size_t j = i + 1; j < n; ++j) {
-      const double apart = responses[j] - responses[i];
-      if (apart > (pair_bins + 0.5) * step) break;
-      (apart < 0.5 * step || apart == 0.0 ? equal : near) += 1.0;
-      if (near > 4.0 * pair_bins * most_expected_pairs) return result;
-    }
+  const std::vector<std::span<const double>> ranges = of_one_step(responses);
+  double coarsest = 0.0;
+  std::vector<double> steps;
+  for (const auto range : ranges) {
+    steps.push_back(rounding_step({range.begin(), range.end()}));
+    coarsest = std::max(coarsest, steps.back());
   }
-  const double expected = 0.5 * near / pair_bins;
-  if (expected > most_expected_pairs) return result;
-  result.p = poisson_p(equal, expected);
-  result.share = rows / std::max(1.0, static_cast<double>(n));
+  PairCount pairs;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const bool few = ranges[i].size() < least_values;  // too few to tell their step: as coarse as any
+    count_pairs(ranges[i], few ? coarsest : steps[i], pairs);
+    if (pairs.near > 2.0 * pair_bins * most_expected_pairs) return {};
+  }
+  EqualPairs result;
+  result.log_p = poisson_log_p(pairs.equal, 0.5 * pairs.near / pair_bins);
+  result.share = pairs.rows / std::max(1.0, static_cast<double>(responses.size()));
   return result;
 }
 

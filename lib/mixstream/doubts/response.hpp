@@ -27,7 +27,7 @@ class Repeats {
 
   /// A row in order. No throw, no allocation.
   void watch(const Sight& sight, const RowBefore& before, const PlacedRow& placed);
-  double p() const;      ///< of as many values three times in a row
+  double log_p() const;  ///< of as many values three times in a row
   double share() const;  ///< of rows that repeat the value before, beyond what is expected
   const std::vector<double>& pull() const noexcept { return pull_; }  ///< sum of the scores of those rows
 
@@ -45,12 +45,13 @@ class Repeats {
   double thrice_ = 0.0, expected_thrice_ = 0.0;
 };
 
-/// The same among single rows: pairs of equal responses against pairs a few steps apart. 1 where the step is
-/// too coarse to tell. Allocates; a sort.
+/// The same among single rows: pairs of equal responses, in their own units, against pairs a few steps apart.
+/// Numbers of so many digits, or floats, have another step in each power of ten and of two: each such range
+/// is taken by itself. 1 where steps are too coarse to tell. Allocates; a sort.
 struct EqualPairs {
-  double p = 1.0;
+  double log_p = 0.0;
   double share = 0.0;  ///< of rows that share their value with another
 };
-EqualPairs equal_pairs(std::vector<double> responses, double step);
+EqualPairs equal_pairs(std::vector<double> responses);
 
 }  // namespace mixstream

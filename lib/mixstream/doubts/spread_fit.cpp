@@ -5,7 +5,8 @@
 #include <numbers>
 
 #include "mixstream/core/yield_point.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/least_squares.hpp"
+#include "mixstream/linalg/products.hpp"
 
 namespace mixstream {
 namespace {
@@ -79,15 +80,13 @@ void maximise(const Round& round, NoiseModel noise, bool follows, SpreadFit& fit
     mass += round.mass[h];
     squares += round.squares[h];
   }
-  std::vector<double> scratch;
   for (std::size_t h = 0; h < round.mass.size(); ++h) {
     fit.mixture.weights[h] = round.mass[h] / mass;
     if (noise == NoiseModel::shared) fit.mixture.noise_variances[h] = squares / mass;
     if (noise == NoiseModel::per_component)
       fit.mixture.noise_variances[h] =
           std::max(round.squares[h] / std::max(round.mass[h], 1e-300), 1e-6 * squares / mass);
-    ScaledEigen eigen;
-    if (eigen.decompose(round.second[h], 1e-12)) eigen.solve(round.cross[h], fit.mixture.law(h), scratch);
+    least_squares(round.second[h], round.cross[h], fit.mixture.law(h));
   }
   if (follows && round.curve > 0.0)
     fit.slope =

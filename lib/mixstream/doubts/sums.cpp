@@ -6,13 +6,15 @@
 #include <cmath>
 
 #include "mixstream/core/yield_point.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/packed.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 
 namespace mixstream {
 namespace {
 
 constexpr std::size_t block_rows = 128;         // of the products, and of a stretch
-constexpr double least_information = 1e-9;      // of the model's scores, a share of the largest
 constexpr double least_own_information = 1e-7;  // of an extension's, a share of what it has alone
 
 /// Rows of scores, added to the sums block by block with the polish's own kernel.
@@ -137,7 +139,7 @@ Projection::Projection(const DoubtSums& sums)
     for (std::size_t j = 0; j < p; ++j) information(i, j) = sums.second(i, j);
   }
   ScaledEigen eigen;
-  const bool sound = eigen.decompose(information, least_information);
+  const bool sound = eigen.decompose(information, estimated_cutoff);
   reshape(inverse_, p, p);
   reshape(slopes_, columns_, p);
   reshape(rest_, columns_, columns_);
@@ -217,7 +219,9 @@ double Projection::batch_p(const Look& look, const DenseMatrix& root) const {
     }
   }
   std::vector<double> solved = mean;
-  if (!cholesky_solve(covariance, solved)) return 1.0;
+  PivotedCholesky factor(dim);
+  if (factor.factor(packed_from(covariance)) < dim) return 1.0;
+  factor.solve(solved);
   const double hotelling = static_cast<double>(count) * dot(mean, solved);
   const auto m = static_cast<double>(count);
   const auto p = static_cast<double>(dim);

@@ -76,13 +76,23 @@ void put(ByteWriter& out, const PolishState& polish) {
   }
 }
 
+/// A number that stands for no noise, or for no sign, fails the reader.
+NoiseModel noise_from(std::uint32_t number, ByteReader& in) {
+  if (number > static_cast<std::uint32_t>(NoiseModel::known)) in.fail();
+  return in.ok() ? static_cast<NoiseModel>(number) : NoiseModel::shared;
+}
+DriftSign sign_from(std::uint32_t number, ByteReader& in) {
+  if (number > static_cast<std::uint32_t>(DriftSign::moments)) in.fail();
+  return in.ok() ? static_cast<DriftSign>(number) : DriftSign::likelihood;
+}
+
 PolishState take_polish(ByteReader& in) {
   PolishState polish;
   polish.settings.move_every = in.take<std::uint64_t>();
   polish.settings.pane_count = in.take<std::uint64_t>();
   polish.settings.warm_steps = static_cast<int>(in.take<std::uint64_t>() & 0xffff);
   const auto noise = in.take<std::uint32_t>();
-  polish.noise = static_cast<NoiseModel>((noise & ~branch_bit) % 3);
+  polish.noise = noise_from(noise & ~branch_bit, in);
   polish.is_branch = (noise & branch_bit) != 0;
   polish.anchor = take_mixture(in);
   for (auto* list : {&polish.parameters, &polish.information, &polish.gradient, &polish.slot_weights,
@@ -182,7 +192,7 @@ void put(ByteWriter& out, const StepwiseEmState& path) {
 
 StepwiseEmState take_stepwise(ByteReader& in) {
   StepwiseEmState path;
-  path.settings.noise = static_cast<NoiseModel>(in.take<std::uint32_t>() % 3);
+  path.settings.noise = noise_from(in.take<std::uint32_t>(), in);
   for (double* value : {&path.settings.step_exponent, &path.settings.step_delay,
                         &path.settings.variance_floor, &path.time, &path.smallest_variance}) {
     *value = in.take_double();
@@ -313,7 +323,7 @@ void put(ByteWriter& out, const RememberedFit& fit) {
 RememberedFit take_remembered(ByteReader& in) {
   RememberedFit fit;
   fit.mixture = take_mixture(in);
-  fit.noise = static_cast<NoiseModel>(in.take<std::uint32_t>() % 3);
+  fit.noise = noise_from(in.take<std::uint32_t>(), in);
   fit.information = take_list(in);
   fit.sums = take_list(in);
   for (double* value : {&fit.expected_ratio, &fit.effective_rows, &fit.clock}) *value = in.take_double();
@@ -341,7 +351,7 @@ std::vector<DriftEvent> take_events(ByteReader& in) {
   for (std::uint32_t i = 0; in.ok() && i < count; ++i) {
     DriftEvent event;
     event.row = in.take<std::uint64_t>();
-    event.sign = static_cast<DriftSign>(in.take<std::uint32_t>() % 3);
+    event.sign = sign_from(in.take<std::uint32_t>(), in);
     event.deviations = in.take_double();
     event.nats_per_row = in.take_double();
     if (events.size() < most_events) events.push_back(event);
@@ -474,7 +484,7 @@ Outcome<Estimator::Parts> Estimator::Parts::decode(std::span<const std::byte> by
   Outcome<Snapshot> snapshot = mixstream::decode(bytes, decoding);
   if (!snapshot) return snapshot.refusal();
   Parts estimator(settings, std::move(snapshot.value().state));
-  if (const Done done = check(settings.solve, estimator.settings_.state); !done) return done.refusal();
+  if (const Done done = check(estimator.settings_); !done) return done.refusal();
   for (const Section& guest : snapshot.value().guests) {
     if (guest.type == paper_section) {
       ByteReader in(guest.bytes);

@@ -7,7 +7,7 @@
 namespace mixstream {
 
 Outcome<Estimator> Estimator::create(const EstimatorSettings& settings) {
-  if (const Done done = check(settings.solve, settings.state); !done) return done.refusal();
+  if (const Done done = check(settings); !done) return done.refusal();
   Outcome<MomentState> state = MomentState::create(sized_state(settings));
   if (!state) return state.refusal();
   return Estimator(Parts(settings, std::move(state).value()));

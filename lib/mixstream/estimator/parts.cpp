@@ -20,14 +20,6 @@ void add_event(std::vector<DriftEvent>& events, const DriftEvent& event) {
   events.push_back(event);
 }
 
-/// Rows after which the stream has forgotten all but a sixteenth of what it knew, as exactly as a window of
-/// 16 panes does; 0 where it remembers everything, or where seconds decide.
-std::uint64_t remembered_rows(const Memory& memory) noexcept {
-  if (memory.kind == Memory::Kind::window_rows) return static_cast<std::uint64_t>(memory.length);
-  if (memory.kind == Memory::Kind::half_life_rows) return static_cast<std::uint64_t>(4.0 * memory.length);
-  return 0;
-}
-
 BinMask mask_of(std::uint32_t bins) {
   BinMask mask{};
   for (std::size_t b = 0; b < bin_count; ++b) mask[b] = (bins >> b & 1U) != 0;
@@ -47,24 +39,7 @@ Estimator::Parts::Parts(const EstimatorSettings& settings, MomentState state)
     if (map && map.value().feature_count() == pilot_features_.size())
       settings_.solve.feature_names = map.value().names();
   }
-  polish_settings_.first_check = settings_.polish.first_check;
-  polish_settings_.scoring.move_every = settings_.polish.move_every;
-  const Memory& memory = settings_.state.memory;
-  polish_settings_.scoring.pane_count =
-      memory.kind == Memory::Kind::window_rows ? static_cast<std::size_t>(memory.panes) : 1;
-  polish_settings_.memory_rows = remembered_rows(memory);
-  polish_settings_.kind = settings_.solve.polish;
-  polish_settings_.modes.reset();
-  ModeShape shape = shape_of(settings_.solve, settings_.state.layout);
-  const ModelChoice choice = choice_of(settings_.solve, settings_.state);
-  if (polishes() && (!shape.is_plain() || choice.any())) {
-    polish_settings_.modes.emplace();
-    polish_settings_.modes->shape = std::move(shape);
-    polish_settings_.modes->choice = choice;
-    polish_settings_.modes->chains = settings_.chains;
-    if (settings_.state.reservoir_rows < usual_sample_rows)  // a model of little memory
-      polish_settings_.modes->run_rows = settings_.state.reservoir_rows;
-  }
+  polish_settings_ = polish_settings(settings_);
   if (polishes()) polish_.emplace(polish_settings_);
   reserve_events();
 }
@@ -72,43 +47,6 @@ Estimator::Parts::Parts(const EstimatorSettings& settings, MomentState state)
 /// A copy has only the room it needs.
 void Estimator::Parts::reserve_events() {
   drift_.reserve(drift_events_kept);
-}
-
-StateSettings sized_state(const EstimatorSettings& settings) {
-  StateSettings state = settings.state;
-  const std::size_t k = settings.solve.component_count;
-  if (state.reservoir_rows == 0 && state.layout.feature_count > 0 && k > 0) {
-    const auto d = static_cast<std::size_t>(state.layout.feature_count);
-    state.reservoir_rows = sample_rows_for(k, parameter_count(k, d, settings.solve.noise));
-  }
-  return state;
-}
-
-Done check(const SolveSettings& solve, const StateSettings& state) {
-  const auto d = static_cast<std::size_t>(std::max(state.layout.feature_count, 0));
-  if (const Done done = check(solve, d); !done) return done;
-  if (solve.polish == PolishKind::stepwise_em && state.memory.kind != Memory::Kind::everything) {
-    return Refusal{Reason::bad_settings,
-                   "stepwise EM cannot forget by a half-life or window: polish by scoring instead"};
-  }
-  const bool plain = shape_of(solve, state.layout).is_plain();
-  if (!plain && state.memory.kind == Memory::Kind::window_rows) {
-    return Refusal{Reason::bad_settings,
-                   "modes, tails and memory do not go with a window: forget by a half-life instead"};
-  }
-  if (solve.modes == Modes::gated && !state.layout.has_constant()) {
-    return Refusal{Reason::bad_settings, "gated modes need a constant among the features: add 1 to them"};
-  }
-  return std::monostate{};
-}
-
-ModelChoice choice_of(const SolveSettings& solve, const StateSettings& state) {
-  const bool possible = solve.method == FitMethod::standard && solve.polish == PolishKind::scoring &&
-                        state.memory.kind != Memory::Kind::window_rows;
-  if (!possible) return {};
-  const bool plain_noise =
-      solve.noise == NoiseModel::shared && !solve.noise_shape.tails && !solve.noise_shape.memory;
-  return {solve.choice.modes && solve.modes == Modes::independent, solve.choice.noise && plain_noise};
 }
 
 bool Estimator::Parts::polishes() const noexcept {

@@ -18,6 +18,9 @@
 
 namespace mixstream {
 
+/// The settings of the polish: what is set, and what follows from model and memory. Allocates little.
+PolishDriverSettings polish_settings(const EstimatorSettings& settings);
+
 /// estimator.hpp says what each call does.
 class Estimator::Parts {
  public:

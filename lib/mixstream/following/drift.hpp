@@ -15,9 +15,9 @@
 #include <optional>
 #include <vector>
 
-#include "mixstream/likelihood/symmetric_solver.hpp"
-#include "mixstream/polish/polish.hpp"
 #include "mixstream/core/events.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
+#include "mixstream/polish/polish.hpp"
 
 namespace mixstream {
 
@@ -99,7 +99,7 @@ class DriftDetector {
   std::optional<DriftEvent> judge_scores(double anchor_weight) noexcept;
 
   DriftState state_;
-  SymmetricSolver solver_;
+  PivotedCholesky solver_;
   std::vector<double> information_;
 };
 

@@ -1,4 +1,5 @@
 #include "mixstream/following/mode_drift.hpp"
+#include "mixstream/linalg/packed.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -20,7 +20,7 @@
 
 #include "mixstream/following/drift.hpp"
 #include "mixstream/following/transition_watch.hpp"
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/modes/mode_polish.hpp"
 
 namespace mixstream {
@@ -70,6 +70,9 @@ class ModeDrift {
   /// in settings.block_rows rows P^3 products.
   std::optional<DriftEvent> add(const ModePolish& polish) noexcept;
 
+  /// Whether the last block judged lay beyond the limit.
+  bool contradicts() const noexcept { return state_.deviations > state_.settings.limit; }
+
  private:
   struct Reading {
     double chi_square = 0.0;
@@ -84,7 +87,7 @@ class ModeDrift {
   ModeShape shape_;
   ModeDriftState state_;
   TransitionWatch ways_;
-  SymmetricSolver solver_;
+  PivotedCholesky solver_;
   std::vector<double> score_;
   std::vector<double> information_;
 };

@@ -150,8 +150,14 @@ std::optional<DriftEvent> ModeDriver::absorb(const Row& row) noexcept {
   trace_->add(step, polish_->modes_of(step.slot));
   if (!completed) return {};
   const std::optional<DriftEvent> event = drift_->add(*polish_);
-  if (!event || !(in_doubt() || polish_->rows() < settings_.settle_rows)) return event;
-  wants_check_ = true;
+  if (!(in_doubt() || polish_->rows() < settings_.settle_rows)) return event;
+  // One check may come too early to find what is wrong: while the rows contradict the polish ask again.
+  const auto asks = [](std::uint64_t count) {
+    return std::floor(4.0 * std::log2(static_cast<double>(count)));
+  };
+  const std::uint64_t count = polish_->rows();
+  const bool again = drift_->contradicts() && asks(count) > asks(count - ModePolish::block_rows);
+  wants_check_ = wants_check_ || event || again;
   return {};
 }
 
@@ -284,7 +290,7 @@ std::optional<ModeDriver::Candidate> ModeDriver::candidate(const ModeShape& shap
   const double count =
       static_cast<double>(runs_.size() + (rows_held.sample != nullptr ? rows_held.sample->size() : 0));
   const double bic = -2.0 * best->log_likelihood + static_cast<double>(shape.parameters()) * std::log(count);
-  return Candidate{shape, best->model, best->log_likelihood, bic};
+  return Candidate{shape, best->model, best->log_likelihood, bic, count};
 }
 
 bool ModeDriver::too_many_laws(const Candidate& candidate, const RowTable& sample, std::uint64_t rows) const {

@@ -106,6 +106,7 @@ class ModeDriver {
     ModeModel model;
     double log_likelihood = 0.0;  ///< of the held rows
     double bic = 0.0;
+    double rows = 0.0;  ///< held
   };
   std::optional<Candidate> candidate(const ModeShape& shape, std::span<const Mixture> laws,
                                      const RowTable& sample, std::uint64_t rows) const;

@@ -4,8 +4,9 @@
 #include <stdexcept>
 
 #include "mixstream/likelihood/chi_square.hpp"
+#include "mixstream/linalg/blaze.hpp"
+#include "mixstream/linalg/whitener.hpp"
 #include "mixstream/refinement/conditions.hpp"
-#include "mixstream/refinement/numerics.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 
 namespace mixstream {
@@ -15,10 +16,10 @@ namespace {
 DenseMatrix total_covariance(const Conditions& conditions, const RefinedFit& fit,
                              const DenseMatrix& jacobian) {
   DenseMatrix result = conditions.covariance(fit.mixture);
-  const numerics::Matrix slopes = numerics::to_blaze(jacobian);
-  const numerics::Matrix errors = numerics::to_blaze(covariance_from(fit.information));
-  const numerics::Matrix spread =
-      conditions.effective_rows() * (slopes * numerics::Matrix(errors * blaze::trans(slopes)));
+  const linalg::Matrix slopes = linalg::to_blaze(jacobian);
+  const linalg::Matrix errors = linalg::to_blaze(covariance_from(fit.information));
+  const linalg::Matrix spread =
+      conditions.effective_rows() * (slopes * linalg::Matrix(errors * blaze::trans(slopes)));
   for (std::size_t i = 0; i < result.rows; ++i) {
     for (std::size_t j = 0; j < result.columns; ++j) result(i, j) += 0.5 * (spread(i, j) + spread(j, i));
   }
@@ -37,7 +38,7 @@ Outcome<PaneDistance> pane_distance(const MomentTensor& pane, const RowTable& sa
     DenseMatrix jacobian;
     conditions.implied(fit.mixture, fit.noise, residual, jacobian);
     for (std::size_t i = 0; i < residual.size(); ++i) residual[i] -= conditions.observed()[i];
-    const numerics::Whitener whitener(total_covariance(conditions, fit, jacobian), conditions.size());
+    const linalg::Whitener whitener(total_covariance(conditions, fit, jacobian), conditions.size());
     std::vector<double> whitened;
     whitener.apply(residual, 1, whitened);
     PaneDistance result{0.0, whitener.rank(), 0.0};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mixstream/likelihood/least_squares.hpp"
+#include "mixstream/likelihood/common_law.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 
 namespace mixstream {
@@ -88,10 +88,10 @@ bool is_spurious(const Mixture& mixture, double total_weight, const SpuriousSett
 Mixture random_em_start(const RowBlocks& rows, std::size_t component_count, Random& random) {
   const std::size_t d = rows.feature_count();
   Mixture start = random_em_start(component_count, d, random);
-  const LeastSquares common = least_squares(rows);
+  CommonLaw common = common_law(rows);
   const double spread = common.noise_variance > 0.0 ? std::sqrt(common.noise_variance) : 1.0;
   for (std::size_t h = 0; h < component_count; ++h) {
-    common.factor.solve_transposed(start.law(h));  // standard normal -> covariance (mean of x x')^-1
+    common.factor.solve_root(start.law(h));  // standard normal -> covariance (mean of x x')^-1
     for (std::size_t j = 0; j < d; ++j) {
       start.law(h)[j] = common.law[j] + spread * start.law(h)[j] / std::sqrt(static_cast<double>(d));
     }

@@ -21,13 +21,13 @@ std::size_t drawn_index(Random& random, std::size_t count) noexcept {
 }  // namespace
 
 LawSwaps::LawSwaps(const RowBlocks& rows, const SwapSettings& settings, Random& random)
-    : rows_(rows), settings_(settings), random_(random), common_(least_squares(rows)) {}
+    : rows_(rows), settings_(settings), random_(random), common_(common_law(rows)) {}
 
-/// A direction of root mean square `length` over the rows: L'^-1 z, L L' = mean of x x', z standard normal.
+/// A direction of root mean square `length` over the rows: R^-1 z, R'R = mean of x x', z standard normal.
 std::vector<double> LawSwaps::whitened_draw(double length) {
   std::vector<double> draw(rows_.feature_count());
   for (double& number : draw) number = random_.normal();
-  common_.factor.solve_transposed(draw);
+  common_.factor.solve_root(draw);
   for (double& number : draw) number *= length / std::sqrt(static_cast<double>(draw.size()));
   return draw;
 }
@@ -59,7 +59,7 @@ void LawSwaps::turn_pair(Mixture& mixture, std::size_t one, std::size_t other) {
   const std::span<double> second = mixture.law(other);
   std::vector<double> half(first.size());
   for (std::size_t j = 0; j < half.size(); ++j) half[j] = 0.5 * (first[j] - second[j]);
-  const std::vector<double> draw = whitened_draw(common_.factor.length(half));
+  const std::vector<double> draw = whitened_draw(common_.length(half));
   for (std::size_t j = 0; j < half.size(); ++j) {
     const double middle = second[j] + half[j];
     first[j] = middle + draw[j];

@@ -7,8 +7,8 @@
 
 #include <optional>
 
+#include "mixstream/likelihood/common_law.hpp"
 #include "mixstream/likelihood/em.hpp"
-#include "mixstream/likelihood/least_squares.hpp"
 
 namespace mixstream {
 
@@ -41,7 +41,7 @@ class LawSwaps {
   const RowBlocks& rows_;
   SwapSettings settings_;
   Random& random_;
-  LeastSquares common_;
+  CommonLaw common_;
 };
 
 }  // namespace mixstream

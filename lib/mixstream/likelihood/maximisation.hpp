@@ -8,7 +8,7 @@
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
 #include "mixstream/likelihood/expectation.hpp"
-#include "mixstream/likelihood/least_squares.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 
 namespace mixstream {
 
@@ -20,7 +20,7 @@ class Maximisation {
   Maximisation(std::size_t feature_count, NoiseModel noise, double floor);
 
   /// Moves the mixture at which the sums (Expectation::sums) were taken to the maximum of the expected
-  /// likelihood. A component without rows keeps its law and noise. No throw, no allocation; k d^3 / 6
+  /// likelihood. A component without rows keeps its law and noise. No throw, no allocation; k d^3 / 3
   /// products.
   void operator()(std::span<const double> sums, Mixture& mixture) noexcept;
 
@@ -30,7 +30,7 @@ class Maximisation {
   NoiseModel noise_;
   double floor_;
   std::size_t gram_size_;
-  SmallCholesky factor_;
+  PivotedCholesky factor_;
   std::vector<double> step_;
 };
 

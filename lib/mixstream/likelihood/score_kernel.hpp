@@ -9,18 +9,11 @@
 #include "mixstream/core/settings.hpp"
 #include "mixstream/cpu/instruction_set.hpp"
 #include "mixstream/likelihood/variants/scores.hpp"
+#include "mixstream/linalg/packed.hpp"
 #include "mixstream/monomials/row_block.hpp"
 #include "mixstream/rows/row.hpp"
 
 namespace mixstream {
-
-/// Entry (i, j), i >= j, of a symmetric matrix kept as its lower triangle, row by row.
-constexpr std::size_t packed_index(std::size_t i, std::size_t j) noexcept {
-  return i * (i + 1) / 2 + j;
-}
-constexpr std::size_t packed_size(std::size_t n) noexcept {
-  return n * (n + 1) / 2;
-}
 
 /// How the distinct sums of scores and score products stand in one vector (variants/scores.hpp says which).
 struct ScoreShape {

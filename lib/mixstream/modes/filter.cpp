@@ -44,6 +44,7 @@ ModeFilter::ModeFilter(const ModeShape& shape, InstructionSet set)
       log_scales_(k_),
       precisions_(k_),
       start_tangent_(shape.modes == Modes::persistent ? k_ * shape.who_count() : 0),
+      beginnings_(k_),
       power_(k_ * k_),
       power_tangent_(shape.modes == Modes::persistent ? k_ * k_ * shape.who_count() : 0),
       spare_(k_ * k_),
@@ -79,11 +80,26 @@ void ModeFilter::set_anchor(const ModeModel& model) noexcept {
     const double variance = std::max(model.laws.noise_variances[h], tiny);
     log_scales_[h] = constant - 0.5 * std::log(variance);
     precisions_[h] = 1.0 / std::sqrt(variance);
-    for (std::size_t i = 0; i < k_; ++i) chances_[i * k_ + h] = model.laws.weights[h];
   }
   power_steps_ = 0;
-  if (shape_.modes == Modes::persistent)
+  set_beginnings();
+}
+
+void ModeFilter::begin_in(std::span<const double> modes) noexcept {
+  stationary_ = modes.empty();
+  std::ranges::copy(modes, beginnings_.begin());
+  set_beginnings();
+}
+
+void ModeFilter::set_beginnings() noexcept {
+  const std::vector<double>& modes = stationary_ ? anchor_.laws.weights : beginnings_;
+  for (std::size_t i = 0; i < k_; ++i)
+    std::ranges::copy(modes, chances_.begin() + static_cast<std::ptrdiff_t>(i * k_));
+  if (shape_.modes != Modes::persistent) return;
+  if (stationary_)
     stationary_tangent(anchor_.transitions, anchor_.laws.weights, start_tangent_);
+  else
+    std::ranges::fill(start_tangent_, 0.0);
 }
 
 ModeFilter::Memory ModeFilter::memory_after(unsigned steps) const noexcept {

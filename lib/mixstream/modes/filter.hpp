@@ -11,8 +11,8 @@
 // s is the gradient of log p(y_t | x_t, past). At the truth such scores are martingale differences whatever x
 // does, so their sums and products mean for rows in order what they mean for independent ones.
 //
-// A chain that begins takes the stationary distribution. After g steps of which only the last was seen A^g
-// takes the place of A, and the noise remembers rho^g.
+// A chain that begins takes the stationary distribution, unless told otherwise. After g steps of which only
+// the last was seen A^g takes the place of A, and the noise remembers rho^g.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +43,11 @@ class ModeFilter {
   /// The model that scores are taken at. No throw, no allocation; k^5 products for a persistent chain.
   void set_anchor(const ModeModel& model) noexcept;
 
+  /// From now on chains begin in these modes, k numbers, and what they begin in says nothing of the ways
+  /// between modes: for runs cut out of one chain, whose beginnings depend on each other. None: the
+  /// stationary distribution, as at first. No throw, no allocation.
+  void begin_in(std::span<const double> modes) noexcept;
+
   /// Doubles that a chain carries: f, df, and the last row where the noise remembers it.
   std::size_t chain_size() const noexcept { return k_ + k_ * stride_ + d_ + 1; }
   std::span<const double> filtered(std::span<const double> chain) const noexcept { return chain.first(k_); }
@@ -67,6 +72,7 @@ class ModeFilter {
   };
 
   Memory memory_after(unsigned steps) const noexcept;
+  void set_beginnings() noexcept;
   const double* ways(const Row& row, unsigned steps) noexcept;
   void open_gate(const Row& row) noexcept;
   void raise_power(unsigned steps) noexcept;
@@ -90,6 +96,8 @@ class ModeFilter {
   std::vector<double> log_scales_;     // log s_h + the constant of the density
   std::vector<double> precisions_;     // 1 / s_h
   std::vector<double> start_tangent_;  // dpi / d who, persistent
+  std::vector<double> beginnings_;     // begin_in
+  bool stationary_ = true;             // chains begin at pi
   double freedom_slope_ = 0.0;         // of the density's constant by nu
   std::vector<double> power_;          // A^g
   std::vector<double> power_tangent_;  // its derivative, cell by cell: (cell, i, j)

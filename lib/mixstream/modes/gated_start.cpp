@@ -1,4 +1,5 @@
 #include "mixstream/modes/gated_start.hpp"
+#include "mixstream/linalg/packed.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +7,7 @@
 #include <span>
 
 #include "mixstream/likelihood/score_kernel.hpp"
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 
 namespace mixstream {
 namespace {
@@ -26,7 +27,7 @@ double least_squares(const RowTable& rows, std::span<const std::size_t> chosen, 
         squares[packed_index(a, b)] += row.weight * row.features[a] * row.features[b];
     }
   }
-  SymmetricSolver solver(d);
+  PivotedCholesky solver(d);
   solver.factor(squares);
   solver.solve(law);
   double left = 0.0;

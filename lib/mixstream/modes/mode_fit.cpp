@@ -5,14 +5,22 @@
 #include "mixstream/likelihood/chi_square.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/score_kernel.hpp"
+#include "mixstream/linalg/packed.hpp"
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/modes/mode_polish.hpp"
 
 namespace mixstream {
 namespace {
 
-constexpr double least_count = 0.5;
 constexpr double apart_limit = 3.0;   // deviations within which two polishes agree on a law
 constexpr double hardly_seen = 1e-3;  // of all that is known of a law: a batch that knows less has not met it
+
+/// See ModePolish::covariance. Of a way that was never seen some log-odds are told all the same: those of
+/// 0.05.
+double known_of_rare(double count) noexcept {
+  const double seen = std::max(count, 0.05);
+  return seen * seen / (seen + 1.0);
+}
 
 /// theta' = L theta, where the laws of theta' are those of theta in another order.
 DenseMatrix label_map(const ModeShape& shape, std::span<const std::size_t> order) {
@@ -45,43 +53,6 @@ DenseMatrix label_map(const ModeShape& shape, std::span<const std::size_t> order
   return map;
 }
 
-std::vector<double> times(const DenseMatrix& map, std::span<const double> vector) {
-  std::vector<double> result(map.rows);
-  for (std::size_t i = 0; i < map.rows; ++i) {
-    for (std::size_t j = 0; j < map.columns; ++j) result[i] += map(i, j) * vector[j];
-  }
-  return result;
-}
-
-std::vector<double> transposed_times(const DenseMatrix& map, std::span<const double> vector) {
-  std::vector<double> result(map.columns);
-  for (std::size_t i = 0; i < map.rows; ++i) {
-    for (std::size_t j = 0; j < map.columns; ++j) result[j] += map(i, j) * vector[i];
-  }
-  return result;
-}
-
-/// K' H K, packed.
-std::vector<double> congruent(std::span<const double> packed, const DenseMatrix& map) {
-  const std::size_t size = map.rows;
-  DenseMatrix half{size, size, std::vector<double>(size * size)};
-  for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t j = 0; j < size; ++j) {
-      const double entry = packed[i >= j ? packed_index(i, j) : packed_index(j, i)];
-      if (entry == 0.0) continue;
-      for (std::size_t c = 0; c < size; ++c) half(i, c) += entry * map(j, c);
-    }
-  }
-  std::vector<double> result(packed.size());
-  for (std::size_t i = 0; i < size; ++i) {
-    for (std::size_t r = 0; r < size; ++r) {
-      if (map(i, r) == 0.0) continue;
-      for (std::size_t c = 0; c <= r; ++c) result[packed_index(r, c)] += map(i, r) * half(i, c);
-    }
-  }
-  return result;
-}
-
 /// A batch's information under other labels; what parameters beside the laws know of each other is left out.
 std::vector<double> relabelled_batch(const ModeShape& shape, std::span<const double> information,
                                      std::span<const std::size_t> order, const DenseMatrix& inverse) {
@@ -101,14 +72,15 @@ std::vector<double> relabelled_batch(const ModeShape& shape, std::span<const dou
 
 }  // namespace
 
-/// H^-1; of a rare cell 1 / count. Called on a copy that has been settled.
+/// H^-1. A rare cell is a count c, and as c can be small where c + 1 were to be expected, its variance is
+/// taken for c + 1: that of the logarithm is (c + 1) / c^2. Called on a copy that has been settled.
 DenseMatrix ModePolish::covariance() noexcept {
   std::ranges::copy(state_.sums.information, work_.begin());
   for (std::size_t i = 0; i < k() && persists(); ++i) {
     for (std::size_t j = 0; j < k(); ++j) {
       const std::size_t q = j == i ? 0 : state_.shape.cell(i, j);
       if (j != i && state_.free[q] == 0.0)
-        work_[packed_index(q, q)] += std::max(state_.sums.counts[i * k() + j], least_count);
+        work_[packed_index(q, q)] += known_of_rare(state_.sums.counts[i * k() + j]);
     }
   }
   solver_.factor(work_);
@@ -128,7 +100,7 @@ void ModePolish::find_dispersion(ModeFit& fit) {
   const ModeShape& shape = state_.shape;
   const std::size_t d = shape.feature_count;
   const std::size_t law = packed_size(d);
-  SymmetricSolver of_law(d);
+  PivotedCholesky of_law(d);
   double sum = 0.0;
   double squares = 0.0;
   for (const ScoreBatch& batch : state_.batches) {
@@ -179,7 +151,7 @@ ModeFit ModePolish::fit() const {
 bool ModePolish::take_over_law(const ModeFit& now, std::size_t h, const ModeFit& older, std::size_t other,
                                double share) {
   const std::size_t d = state_.shape.feature_count;
-  SymmetricSolver solver(d);
+  PivotedCholesky solver(d);
   std::vector<double> block(packed_size(d));
   std::vector<double> apart(d);
   const auto read_block = [&](const DenseMatrix& from, std::size_t law, double factor) {
@@ -252,9 +224,9 @@ Done ModePolish::merge(const ModePolish& other) {
   for (std::size_t h = 0; h < order.size(); ++h) back[order[h]] = h;
   const DenseMatrix map = label_map(state_.shape, order);
   const DenseMatrix inverse = label_map(state_.shape, back);
-  const std::vector<double> parameters = times(map, added.state_.parameters);
+  const std::vector<double> parameters = product(map, added.state_.parameters);
   const std::vector<double> information = congruent(added.state_.sums.information, inverse);
-  std::vector<double> gradient = transposed_times(inverse, added.state_.sums.gradient);
+  std::vector<double> gradient = transposed_product(inverse, added.state_.sums.gradient);
   for (std::size_t q = 0; q < size(); ++q) step_[q] = state_.parameters[q] - parameters[q];
   multiply_packed(information, step_, product_);
   for (std::size_t q = 0; q < size(); ++q) state_.sums.gradient[q] += gradient[q] - product_[q];
@@ -264,7 +236,7 @@ Done ModePolish::merge(const ModePolish& other) {
       state_.sums.counts[i * k() + j] += added.state_.sums.counts[order[i] * k() + order[j]];
   }
   for (std::size_t h = 0; h < k(); ++h) state_.visits[h] += added.state_.visits[order[h]];
-  const std::vector<double> free = times(map, added.state_.free);
+  const std::vector<double> free = product(map, added.state_.free);
   for (std::size_t q = 0; q < size(); ++q)
     state_.free[q] = std::max(state_.free[q], free[q] > 0.5 ? 1.0 : 0.0);
   state_.sums.weight += added.state_.sums.weight;
@@ -272,12 +244,12 @@ Done ModePolish::merge(const ModePolish& other) {
   state_.log_likelihood += added.state_.log_likelihood;
   state_.changes += added.state_.changes;
   state_.batch_weight = std::max(state_.batch_weight, added.state_.batch_weight);
-  std::vector<double> away = times(inverse, state_.parameters);
+  std::vector<double> away = product(inverse, state_.parameters);
   for (std::size_t q = 0; q < size(); ++q) away[q] -= added.state_.parameters[q];
   added.carry_batches(away);
   for (const ScoreBatch& batch : added.state_.batches) {
     if (batch.weight > 0.0)
-      add_batch(batch.weight, transposed_times(inverse, batch.score),
+      add_batch(batch.weight, transposed_product(inverse, batch.score),
                 relabelled_batch(state_.shape, batch.information, order, inverse));
   }
   if (persists()) admit_cells();

@@ -1,4 +1,5 @@
 #include "mixstream/modes/mode_polish.hpp"
+#include "mixstream/linalg/packed.hpp"
 
 #include <algorithm>
 #include <cmath>

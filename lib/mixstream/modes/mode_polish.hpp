@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "mixstream/core/outcome.hpp"
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/modes/chains.hpp"
 #include "mixstream/modes/filter.hpp"
 #include "mixstream/modes/model.hpp"
@@ -143,6 +143,9 @@ class ModePolish {
   bool absorb(const Row& row, const ChainTable::Step& step) noexcept;
   ModeBlock last_block() const noexcept;  ///< until the next block
 
+  /// As ModeFilter::begin_in, until told otherwise; copies forget it. No throw, no allocation.
+  void begin_chains_in(std::span<const double> modes) noexcept { filter_.begin_in(modes); }
+
   /// Multiplies everything absorbed so far by keep, 0 < keep <= 1. No throw, no allocation.
   void forget(double keep) noexcept;
 
@@ -202,7 +205,7 @@ class ModePolish {
   ModePolishState state_;
   ModeFilter filter_;
   ModeModel model_;
-  SymmetricSolver solver_;
+  PivotedCholesky solver_;
   std::vector<double> step_;
   std::vector<double> moved_;
   std::vector<double> product_;

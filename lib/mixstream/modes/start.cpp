@@ -16,6 +16,7 @@ constexpr double enough_gain = 0.01;  // nats, of a whole step
 constexpr int more_for_gates = 6;
 constexpr double closer_for_gates = 0.1;
 constexpr double shortest_share = 1e-3;
+constexpr int rounds_for_shares = 20;
 
 /// Calls visit(row, slot, steps) for every held row, in order.
 template <typename Visit>
@@ -32,12 +33,59 @@ void for_each_row(const HeldRows& held, Visit visit) {
   }
 }
 
+/// Each law's density of the sample's rows one by one, k numbers a row, relative to the likeliest.
+std::vector<double> densities_of(const ModeModel& model, const ModeShape& shape, const RowTable& sample) {
+  Mixture laws = model.laws;
+  const double of_a_row = (shape.noise_shape.tails ? 1.25 : 1.0) / (1.0 - model.memory * model.memory);
+  for (double& variance : laws.noise_variances) variance *= of_a_row;
+  const std::size_t k = laws.component_count();
+  std::vector<double> densities(sample.size() * k);
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    if (i % rows_between_yields == 0) yield_point();
+    const auto row = std::span(densities).subspan(i * k, k);
+    responsibilities(laws, sample.row(i), row);
+    for (std::size_t h = 0; h < k; ++h) row[h] /= std::max(laws.weights[h], 1e-12);
+  }
+  return densities;
+}
+
+/// The shares of the sample's rows that the laws, as they are, most likely made.
+std::vector<double> shares_of(const ModeModel& model, const ModeShape& shape, const RowTable& sample) {
+  const std::vector<double> densities = densities_of(model, shape, sample);
+  const std::size_t k = shape.component_count;
+  std::vector<double> shares = model.laws.weights;
+  std::vector<double> made(k);
+  for (int round = 0; round < rounds_for_shares; ++round) {
+    yield_point();
+    std::ranges::fill(made, 0.0);
+    for (std::size_t at = 0; at < densities.size(); at += k) {
+      double total = 0.0;
+      for (std::size_t h = 0; h < k; ++h) total += shares[h] * densities[at + h];
+      const double weight = sample.row(at / k).weight / std::max(total, 1e-300);
+      for (std::size_t h = 0; h < k; ++h) made[h] += weight * shares[h] * densities[at + h];
+    }
+    double all = 0.0;
+    for (double& share : made) all += share += 0.5;  // none is 0
+    for (std::size_t h = 0; h < k; ++h) shares[h] = made[h] / all;
+  }
+  return shares;
+}
+
+/// Runs and rows drawn from one stream begin in modes that depend on each other: of a few stays of a mode all
+/// of them would tell, as if each were news of how often modes change. So they begin in the shares that they
+/// make likeliest.
+void begin_in_shares(ModePolish& polish, const HeldRows& held) {
+  if (polish.shape().modes == Modes::persistent && held.sample != nullptr && held.sample->size() > 0)
+    polish.begin_chains_in(shares_of(polish.anchor(), polish.shape(), *held.sample));
+}
+
 /// All held rows at one anchor.
 ModePolish pass(const ModeModel& model, const ModeShape& shape, const HeldRows& held) {
   ModePolishSettings settings;
   settings.first_move = settings.move_every = ~std::uint64_t{0} >> 1;  // the anchor stays
   settings.most_chains = held.slots + 1;
   ModePolish polish(model, shape, settings);
+  begin_in_shares(polish, held);
   for_each_row(held, [&](const Row& row, std::size_t slot, unsigned steps) {
     polish.absorb(row, {slot, steps});
   });
@@ -125,9 +173,11 @@ ModePolish polish_of_runs(const ModeModel& model, const ModeShape& shape, const 
   ModePolishSettings patient = settings;
   patient.first_move = patient.move_every = ~std::uint64_t{0} >> 1;  // what few rows say must not move it
   ModePolish polish(model, shape, patient);
+  begin_in_shares(polish, held);
   for_each_row({held.runs, nullptr, held.slots}, [&](const Row& row, std::size_t slot, unsigned steps) {
     polish.absorb(row, {slot, steps});
   });
+  polish.begin_chains_in({});
   polish.begin_moving(settings);
   return polish;
 }

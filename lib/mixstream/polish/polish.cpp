@@ -1,4 +1,5 @@
 #include "mixstream/polish/polish.hpp"
+#include "mixstream/linalg/packed.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -23,7 +23,7 @@
 #include "mixstream/core/outcome.hpp"
 #include "mixstream/core/settings.hpp"
 #include "mixstream/likelihood/score_kernel.hpp"
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/rows/row_table.hpp"
 
 namespace mixstream {
@@ -156,7 +156,7 @@ class AnchoredPolish {
 
   PolishState state_;
   ScoreKernel kernel_;
-  SymmetricSolver solver_;
+  PivotedCholesky solver_;
   BlockScores block_;
   std::vector<double> block_sums_;
   std::vector<double> block_score_;

@@ -1,6 +1,8 @@
 // Adding two polishes: labels first, then anchors, then sums.
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/linalg/packed.hpp"
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/polish/polish.hpp"
 
 namespace mixstream {
@@ -29,42 +31,6 @@ std::vector<std::size_t> inverted(const std::vector<std::size_t>& order) {
   return result;
 }
 
-/// M' A M for a packed symmetric A.
-std::vector<double> conjugated(std::span<const double> packed, const DenseMatrix& m) {
-  const std::size_t size = m.rows;
-  DenseMatrix half{size, size, std::vector<double>(size * size)};  // A M, column by column
-  std::vector<double> column(size);
-  std::vector<double> product(size);
-  for (std::size_t j = 0; j < size; ++j) {
-    for (std::size_t i = 0; i < size; ++i) column[i] = m(i, j);
-    multiply_packed(packed, column, product);
-    for (std::size_t i = 0; i < size; ++i) half(i, j) = product[i];
-  }
-  std::vector<double> result(packed.size());
-  for (std::size_t l = 0; l < size; ++l) {
-    for (std::size_t i = 0; i < size; ++i) {
-      if (m(l, i) == 0.0) continue;
-      for (std::size_t j = 0; j <= i; ++j) result[packed_index(i, j)] += m(l, i) * half(l, j);
-    }
-  }
-  return result;
-}
-
-/// matrix * vector, or matrix' * vector.
-std::vector<double> applied(const DenseMatrix& matrix, std::span<const double> vector, bool transposed) {
-  std::vector<double> result(matrix.rows);
-  for (std::size_t i = 0; i < matrix.rows; ++i) {
-    for (std::size_t j = 0; j < matrix.columns; ++j) {
-      if (transposed) {
-        result[j] += matrix(i, j) * vector[i];
-      } else {
-        result[i] += matrix(i, j) * vector[j];
-      }
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 // theta' = T theta, H' = T^-T H T^-1 and (g - H theta)' = T^-T (g - H theta); carried from the anchor theta'
@@ -82,11 +48,11 @@ Done AnchoredPolish::merge_slots(const AnchoredPolish& other, std::size_t first_
   const auto order = matching_order(state_.anchor, added.state_.anchor);
   const DenseMatrix forth = relabelling(shape(), order);
   const DenseMatrix back = relabelling(shape(), inverted(order));
-  std::vector<double> distance = applied(forth, added.state_.parameters, false);
+  std::vector<double> distance = product(forth, added.state_.parameters);
   for (std::size_t i = 0; i < distance.size(); ++i) distance[i] -= state_.parameters[i];
   for (std::size_t slot = first_slot; slot < slots(); ++slot) {
-    const std::vector<double> information = conjugated(added.information_of(slot), back);
-    const std::vector<double> gradient = applied(back, added.gradient_of(slot), true);
+    const std::vector<double> information = congruent(added.information_of(slot), back);
+    const std::vector<double> gradient = transposed_product(back, added.gradient_of(slot));
     multiply_packed(information, distance, product_);
     const auto own_information = information_of(slot);
     for (std::size_t i = 0; i < information.size(); ++i) own_information[i] += information[i];

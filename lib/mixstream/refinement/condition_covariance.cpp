@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "mixstream/core/yield_point.hpp"
+#include "mixstream/linalg/blocked.hpp"
 #include "mixstream/refinement/conditions_content.hpp"
-#include "mixstream/regression/sliced.hpp"
 
 namespace mixstream {
 namespace {
@@ -41,9 +41,9 @@ class CovarianceSum {
       : c_(content),
         mixture_(mixture),
         rows_(rows),
-        sum_{size, size, sliced::zeros(size * size)},
+        sum_{size, size, linalg::zeros(size * size)},
         moments_(rows_at_once * moment_count),
-        scaled_(sliced::zeros(rows_at_once * size)) {}
+        scaled_(linalg::zeros(rows_at_once * size)) {}
 
   void add(std::size_t begin, std::size_t count) {
     yield_point();

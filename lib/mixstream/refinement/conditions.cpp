@@ -6,13 +6,14 @@
 
 #include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/linalg/blocked.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/refinement/conditions_content.hpp"
-#include "mixstream/regression/sliced.hpp"
 
 namespace mixstream {
 namespace {
 
-using numerics::Matrix;
+using linalg::Matrix;
 
 /// C(q, 2j) (2j-1)!!: the even Gaussian moments inside E[(m + eps)^q].
 double noise_factor(int power, int pairs) {
@@ -36,7 +37,7 @@ Conditions::Content::Content(const MomentTensor& tensor, const RowTable& rows, c
       effective_rows(tensor.effective_rows),
       sample(rows),
       law_monomials(static_cast<std::size_t>(tensor.layout().feature_count), highest_response_power) {
-  numerics::use_one_thread();
+  linalg::use_one_thread();
   for (int q = 1; q <= highest_response_power; ++q) add_block(tensor, q);
   add_instruments();
 }
@@ -48,12 +49,12 @@ void Conditions::Content::add_block(const MomentTensor& tensor, int power) {
     const DenseMatrix gram = tensor.view(0, r, r, Variables::extended);
     require_finite(gram);
     yield_point();
-    basis[r] = numerics::inverse_root(numerics::to_blaze(gram));
+    basis[r] = linalg::to_blaze(inverse_root(gram));
   }
   yield_point();
   const DenseMatrix cross = tensor.view(power, r, 0, Variables::extended);
   require_finite(cross);
-  const Matrix values = basis[r] * numerics::to_blaze(cross);
+  const Matrix values = basis[r] * linalg::to_blaze(cross);
   blocks.push_back({power, r, observed.size(), values.rows()});
   for (std::size_t i = 0; i < values.rows(); ++i) observed.push_back(values(i, 0));
   for (int s = power; s >= 0; s -= 2) add_map(tensor, r, s);
@@ -62,7 +63,7 @@ void Conditions::Content::add_block(const MomentTensor& tensor, int power) {
 void Conditions::Content::add_map(const MomentTensor& tensor, int degree, int law_degree) {
   if (maps.contains({degree, law_degree})) return;
   yield_point();
-  const Matrix whole = numerics::to_blaze(tensor.view(0, degree, law_degree, Variables::extended));
+  const Matrix whole = linalg::to_blaze(tensor.view(0, degree, law_degree, Variables::extended));
   // Without a constant in x no law has an intercept: monomials with variable 0, which come first, drop out.
   const std::size_t kept = law_monomials.count(law_degree);
   Matrix values(basis[degree].rows(), kept);
@@ -267,7 +268,7 @@ void Conditions::implied(const Mixture& mixture, NoiseModel noise, std::vector<d
                          DenseMatrix& jacobian) const {
   values.assign(size(), 0.0);
   const std::size_t parameters = parameter_count(mixture.component_count(), mixture.feature_count, noise);
-  jacobian = {size(), parameters, sliced::zeros(size() * parameters)};
+  jacobian = {size(), parameters, linalg::zeros(size() * parameters)};
   Implied implied(*content_, mixture, noise, values, jacobian);
   for (const Content::Block& block : content_->blocks) implied.add(block);
 }

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "mixstream/linalg/blaze.hpp"
 #include "mixstream/refinement/conditions.hpp"
 #include "mixstream/refinement/monomial_table.hpp"
-#include "mixstream/refinement/numerics.hpp"
 
 namespace mixstream {
 
@@ -41,10 +41,10 @@ struct Conditions::Content {
   MonomialTable law_monomials;
   std::vector<Block> blocks;
   std::vector<double> observed;
-  std::map<int, numerics::Matrix> basis;  // degree -> orthonormal instruments over cvec
+  std::map<int, linalg::Matrix> basis;  // degree -> orthonormal instruments over cvec
   /// (r, s) -> d/d beta_j of basis_r E[phi_r phi_s'] phi_s(beta) as a linear map of the monomials of degree
   /// s - 1 of beta: row (condition, j). For s = 0 the constants themselves.
-  std::map<std::pair<int, int>, numerics::Matrix> maps;
+  std::map<std::pair<int, int>, linalg::Matrix> maps;
   std::map<int, Instruments> instruments;  // by degree
 };
 

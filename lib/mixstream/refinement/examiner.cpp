@@ -33,10 +33,6 @@ Examiner::Examiner(const MomentTensor& tensor, const RowTable& sample)
   if (std::abs(weight - tensor.total_weight()) <= 1e-9 * weight) sample_rows_ = tensor.effective_rows;
 }
 
-void Examiner::saw(double mean_log_likelihood) noexcept {
-  best_ = std::max(best_, mean_log_likelihood);
-}
-
 double Examiner::expected_deviance(const RefinedFit& fit, const DenseMatrix& covariance) const {
   const std::size_t parameters = covariance.rows;
   const std::size_t stride = std::max<std::size_t>(1, sample_.size() / score_rows);
@@ -55,10 +51,10 @@ double Examiner::expected_deviance(const RefinedFit& fit, const DenseMatrix& cov
 }
 
 /// Where noise variances are poorly determined a right fit can look unlikely; EM from it then soon makes up.
-double Examiner::climbed_deviance(const RefinedFit& fit) const {
+double Examiner::climbed_deviance(const RefinedFit& fit, double likeliest) const {
   const EmFit climbed =
       fit_em(sample_, fit.mixture, {.noise = fit.noise, .max_iterations = climbing_iterations});
-  return 2.0 * sample_rows_ * (best_ - climbed.mean_log_likelihood);
+  return 2.0 * sample_rows_ * (likeliest - climbed.mean_log_likelihood);
 }
 
 /// The root of E (x' C_h x), of the law where it is largest, as a share of y's size.
@@ -75,19 +71,20 @@ double Examiner::line_error(const RefinedFit& fit, const DenseMatrix& covariance
   return std::sqrt(largest) / response_size_;
 }
 
-void Examiner::examine(RefinedFit& fit) const {
+RefinedFit Examiner::examined(RefinedFit fit, double likeliest) const {
   const DenseMatrix covariance = covariance_from(fit.information);
   fit.line_error = line_error(fit, covariance);
   fit.parameters = static_cast<double>(covariance.rows);
   yield_point();
   const double own = mean_log_likelihood(fit.mixture, sample_);
-  fit.loss = std::max(best_, own) - own;
+  fit.loss = std::max(likeliest, own) - own;
   fit.deviance = 2.0 * sample_rows_ * fit.loss;
   fit.expected_deviance = expected_deviance(fit, covariance);
   const bool asked =
       fit.loss < limits::largest_loss && !(fit.deviance < limits::largest_deviance(fit.expected_deviance));
-  fit.climbed_deviance = asked ? climbed_deviance(fit) : fit.deviance;
+  fit.climbed_deviance = asked ? climbed_deviance(fit, likeliest) : fit.deviance;
   fit.conclude();
+  return fit;
 }
 
 }  // namespace mixstream

@@ -8,16 +8,18 @@
 
 #include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/parameters.hpp"
-#include "mixstream/refinement/levenberg_marquardt.hpp"
-#include "mixstream/refinement/numerics.hpp"
+#include "mixstream/linalg/blaze.hpp"
+#include "mixstream/linalg/levenberg_marquardt.hpp"
+#include "mixstream/linalg/spectrum.hpp"
+#include "mixstream/linalg/whitener.hpp"
 
 namespace mixstream {
 namespace {
 
-using numerics::LeastSquares;
-using numerics::Matrix;
-using numerics::Vector;
-using numerics::Whitener;
+using linalg::Matrix;
+using linalg::SquaredResiduals;
+using linalg::Vector;
+using linalg::Whitener;
 
 /// W (implied - observed) and its derivatives at theta, for fixed weights.
 class WeightedDistance {
@@ -25,7 +27,7 @@ class WeightedDistance {
   WeightedDistance(const Conditions& conditions, const ConditionFitSettings& settings, const Mixture& shape)
       : conditions_(conditions), settings_(settings), mixture_(shape) {}
 
-  LeastSquares operator()(const Whitener& whitener, const std::vector<double>& parameters) {
+  SquaredResiduals operator()(const Whitener& whitener, const std::vector<double>& parameters) {
     from_parameters(parameters, settings_.noise, mixture_);
     conditions_.implied(mixture_, settings_.noise, values_, jacobian_);
     yield_point();
@@ -44,7 +46,7 @@ class WeightedDistance {
     cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, static_cast<int>(width),
                 static_cast<int>(whitener.rank()), 1.0, whitened_.data(), static_cast<int>(width), 0.0,
                 products.data(), static_cast<int>(products.spacing()));
-    LeastSquares result{products(width - 1, width - 1), Vector(width - 1), Matrix(width - 1, width - 1)};
+    SquaredResiduals result{products(width - 1, width - 1), Vector(width - 1), Matrix(width - 1, width - 1)};
     for (std::size_t i = 0; i + 1 < width; ++i) {
       result.gradient[i] = products(i, width - 1);
       for (std::size_t j = i; j + 1 < width; ++j)
@@ -56,14 +58,14 @@ class WeightedDistance {
 
   /// (theta - centre)' I (theta - centre), in units of J / n.
   double prior_cost(const std::vector<double>& parameters) const {
-    LeastSquares alone{0.0, Vector(parameters.size(), 0.0),
-                       Matrix(parameters.size(), parameters.size(), 0.0)};
+    SquaredResiduals alone{0.0, Vector(parameters.size(), 0.0),
+                           Matrix(parameters.size(), parameters.size(), 0.0)};
     if (settings_.prior != nullptr) add_prior(parameters, alone);
     return alone.cost;
   }
 
  private:
-  void add_prior(const std::vector<double>& parameters, LeastSquares& sum) const {
+  void add_prior(const std::vector<double>& parameters, SquaredResiduals& sum) const {
     const SamplePrior& prior = *settings_.prior;
     const double scale = 1.0 / conditions_.effective_rows();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -126,10 +128,10 @@ bool all_finite(const std::vector<double>& values) {
 }
 
 /// How many parameters the conditions decide: all of them, or tr(H^-1 H_J) = P - tr(H^-1 I) / n with a prior.
-std::size_t parameters_decided(const LeastSquares& at, const SamplePrior* prior, double rows) {
+std::size_t parameters_decided(const SquaredResiduals& at, const SamplePrior* prior, double rows) {
   const std::size_t parameters = at.gradient.size();
   if (prior == nullptr) return parameters;
-  const Matrix inverse = numerics::pseudo_inverse(at.hessian);
+  const DenseMatrix inverse = pseudo_inverse(linalg::to_dense(at.hessian));
   double by_prior = 0.0;
   for (std::size_t i = 0; i < parameters; ++i) {
     for (std::size_t j = 0; j < parameters; ++j) by_prior += inverse(i, j) * prior->information(j, i) / rows;
@@ -141,7 +143,7 @@ std::size_t parameters_decided(const LeastSquares& at, const SamplePrior* prior,
 /// J, information and standard errors at a fitted mixture. `at` includes the prior, of which prior_cost is
 /// not part of J.
 RefinedFit finished(const Conditions& conditions, const ConditionFitSettings& settings, Mixture mixture,
-                    const LeastSquares& at, double prior_cost, const FullWeights& weights) {
+                    const SquaredResiduals& at, double prior_cost, const FullWeights& weights) {
   const std::size_t parameters = at.gradient.size();
   const std::size_t rank = weights.whitener.rank();
   RefinedFit fit;
@@ -155,13 +157,12 @@ RefinedFit finished(const Conditions& conditions, const ConditionFitSettings& se
   fit.distance = conditions.effective_rows() * std::max(at.cost - prior_cost, 0.0);
   fit.expected_ratio = weights.expected_ratio;
   const double ratio = fit.dof > 0 ? fit.distance / static_cast<double>(fit.dof) : 1.0;
-  const Matrix information = at.hessian * (conditions.effective_rows() / std::max(1.0, ratio));
+  fit.information = linalg::to_dense(at.hessian * (conditions.effective_rows() / std::max(1.0, ratio)));
   yield_point();
-  const Matrix covariance = numerics::pseudo_inverse(information);
+  const DenseMatrix covariance = pseudo_inverse(fit.information);
   for (std::size_t i = 0; i < parameters; ++i) {
     fit.standard_errors.push_back(std::sqrt(std::max(covariance(i, i), 0.0)));
   }
-  fit.information = numerics::to_dense(information);
   if (fit.dof > 0 && fit.distance >= 0.0 && std::isfinite(fit.distance)) {
     fit.p_value =
         boost::math::gamma_q(0.5 * static_cast<double>(fit.dof), 0.5 * fit.distance / fit.usual_ratio());
@@ -194,11 +195,11 @@ Outcome<RefinedFit> fit_conditions(const Conditions& conditions, const Mixture& 
   // Moves theta by Levenberg-Marquardt under fixed weights; false when it leads nowhere.
   double moved = 0.0;
   double start_cost = 0.0;
-  LeastSquares at;
+  SquaredResiduals at;
   const auto descend = [&](const Whitener& whitener, double enough) {
-    auto descent = numerics::levenberg_marquardt(
+    auto descent = linalg::levenberg_marquardt(
         [&](const std::vector<double>& theta) { return distance(whitener, theta); }, parameters,
-        settings.max_iterations, enough / rows);
+        {.max_iterations = settings.max_iterations, .enough = enough / rows});
     iterations += descent.iterations;
     start_cost = descent.start_cost;
     moved = movement(parameters, descent.parameters, descent.at.hessian, rows);

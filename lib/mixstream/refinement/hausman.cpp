@@ -6,6 +6,7 @@
 
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/refinement/examiner.hpp"
 
 namespace mixstream {
@@ -30,11 +31,7 @@ double hausman_distance(const RefinedFit& refined, const Mixture& mixture) {
   std::vector<double> gap =
       to_parameters(relabelled(mixture, matching_order(refined.mixture, mixture)), refined.noise);
   for (std::size_t i = 0; i < gap.size(); ++i) gap[i] -= theirs[i];
-  double form = 0.0;
-  for (std::size_t i = 0; i < gap.size(); ++i) {
-    for (std::size_t j = 0; j < gap.size(); ++j) form += gap[i] * refined.information(i, j) * gap[j];
-  }
-  return form / static_cast<double>(gap.size());
+  return quadratic_form(refined.information, gap) / static_cast<double>(gap.size());
 }
 
 double parting(const RefinedFit& refined, const Mixture& polished) {

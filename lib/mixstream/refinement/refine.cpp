@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/refinement/candidates.hpp"
 #include "mixstream/refinement/search.hpp"
-#include "mixstream/refinement/starts.hpp"
 
 namespace mixstream {
 namespace {
@@ -21,50 +21,38 @@ Done check_input(const MomentTensor& tensor, const RowTable& sample, std::size_t
   return std::monostate{};
 }
 
-/// Given starts, filled up to `number` with random ones, which take the known noise where there is one.
-std::vector<Mixture> filled_up(const MomentTensor& tensor, std::size_t component_count,
-                               std::span<const Mixture> starts, int number,
-                               const std::vector<double>& known_noise, Random& random) {
-  std::vector<Mixture> result(starts.begin(), starts.end());
-  const auto wanted = static_cast<std::size_t>(number);
-  if (result.size() >= wanted) return result;
-  for (Mixture& start : random_starts(tensor, component_count, wanted - result.size(), random)) {
-    if (!known_noise.empty()) start.noise_variances = known_noise;
-    result.push_back(std::move(start));
-  }
-  return result;
-}
-
 Outcome<RefinedFit> searched(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
                              std::span<const Mixture> starts, const RefineSettings& settings,
                              const Mixture* previous) {
-  Search search(tensor, sample, component_count, settings);
-  if (search.condition_count() < search.parameter_count_needed()) {
+  const SearchProblem problem(tensor, sample, component_count, settings);
+  if (problem.conditions.size() < problem.parameters) {
     return Refusal{
         Reason::not_identifiable,
         "there are more parameters than independent moments; take fewer components or more features"};
   }
-  if (previous) search.try_previous(*previous);
-  const bool known = search.accepted() && settings.previous_was_met &&
-                     !(settings.seek_rivals && search.likeliest_is_answer());  // more rows, another likeliest
+  Found found;
+  if (previous) found = from_previous(problem, std::move(found), *previous);
+  const bool known =
+      found.accepted() && settings.previous_was_met &&
+      !(settings.seek_rivals && problem.likeliest_is_answer());  // more rows, another likeliest
   std::vector<double> known_noise;
   if (settings.noise == NoiseModel::known) {
     known_noise = previous ? previous->noise_variances : starts.front().noise_variances;
   }
   Random random(settings.seed);
-  bool found = known;
+  bool enough = known;
   for (const int number : {settings.first_starts, settings.more_starts}) {
-    if (found) break;
-    search.try_batch(filled_up(tensor, component_count, starts, number, known_noise, random));
-    if (settings.fall_back) search.try_fall_back();
-    search.try_lower_order();
-    found = search.accepted();
+    if (enough) break;
+    found = from_starts(problem, std::move(found),
+                        filled_up(tensor, component_count, starts, number, known_noise, random));
+    if (settings.fall_back) found = by_low_powers(problem, std::move(found));
+    found = by_lower_order(problem, std::move(found));
+    enough = found.accepted();
     starts = {};
   }
-  if (search.accepted() && component_count >= many_laws && (!known || settings.seek_rivals))
-    search.look_around(known);
-  search.compare_with_richer();
-  std::optional<RefinedFit> best = search.best();
+  if (found.accepted() && component_count >= many_laws && (!known || settings.seek_rivals))
+    found = looked_around(problem, std::move(found), known);
+  std::optional<RefinedFit> best = answer(beside_richer(problem, std::move(found)));
   if (!best) return Refusal{Reason::numerical, "no start led to a finite fit; look for outliers"};
   return *std::move(best);
 }

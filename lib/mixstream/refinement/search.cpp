@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/refinement/candidates.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
 #include "mixstream/refinement/standard_errors.hpp"
 #include "mixstream/refinement/starts.hpp"
@@ -21,262 +23,243 @@ constexpr double least_second_opinion = 1e-3;  // p of J of lower order, which i
 constexpr int few_iterations = 10;
 constexpr std::size_t richer_starts = 8;    // of the model with one law more
 constexpr double settled_previous = 3.0;    // standard errors from the previous fit: its weights still serve
-constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
 constexpr double hopeless_distance = 20.0;  // times the best J so far
 
-RowTable every(const RowTable& rows, std::size_t stride) {
-  RowTable thin{rows.feature_count, {}, {}, {}};
-  for (std::size_t i = 0; i < rows.size(); i += stride) thin.add(rows.row(i));
-  return thin;
+std::size_t thin_stride(std::size_t rows, const RefineSettings& settings, std::size_t parameters) {
+  const std::size_t wanted = std::max(settings.warm_rows, 25 * parameters);
+  return std::max<std::size_t>(1, rows / wanted);
 }
 
-}  // namespace
-
-Search::Search(const MomentTensor& tensor, const RowTable& sample, std::size_t component_count,
-               const RefineSettings& settings)
-    : tensor_(tensor),
-      sample_(sample),
-      settings_(settings),
-      component_count_(component_count),
-      parameters_(parameter_count(component_count, sample.feature_count, settings.noise)),
-      second_moment_(tensor.view(0, 1, 1)),
-      conditions_(tensor, sample, choose_conditions(tensor.layout(), settings.largest_condition_count)),
-      examiner_(tensor, sample),
-      rows_(sample) {}
-
-std::optional<RefinedFit> Search::best() const {
-  std::optional<RefinedFit> result = best_;
-  if (!result || !previous_ || previous_->condition_count != result->condition_count) return result;
-  result->previous_distance = previous_->distance;
-  result->elsewhere = result->starts_tried > previous_->tried;
-  return result;
-}
-
-void Search::try_previous(const Mixture& previous) {
-  const EmFit nearby = fit_em(rows_, previous, em_settings(few_iterations));
-  examiner_.saw(nearby.mean_log_likelihood);
-  refine_from(previous, highest_response_power, 1);
-  if (best_) previous_ = {best_->start_distance, best_->condition_count, tried_};
-  if (!only_sample_complains()) return;
-  refine_with_sample(nearby.mixture, previous);
-  if (previous_) previous_->tried = tried_;
-}
-
-void Search::try_batch(std::vector<Mixture> starts) {
-  for (Mixture& start : starts) {
-    start = tamed(tensor_, std::move(start), settings_.noise == NoiseModel::known);
-  }
-  for (const EmFit& start : improved(warmed(starts))) {
-    if (accepted() && deviance(start) > plausible_deviance()) break;
-    refine_from(start.mixture, highest_response_power, 3);
-    if (only_sample_complains()) refine_with_sample(start.mixture, start.mixture);
-  }
-  if (likeliest_is_answer()) return;
-  for (const Mixture& start : starts) {
-    if (accepted() && start.component_count() <= 2) return;
-    refine_from(fit_em(rows_, start, em_settings(few_iterations)).mixture, highest_response_power, 3);
-  }
-}
-
-void Search::try_lower_order() {
-  if (!best_ || accepted() || !best_->complaints.distance) return;
-  if (conditions_.variance_error(best_->mixture) < largest_variance_error) return;
-  struct LowerOrder {
-    ConditionSet set;
-    int highest_power;
+/// With one more fit, examined.
+Found with(const SearchProblem& problem, Found found, RefinedFit fit) {
+  fit = problem.examiner.examined(std::move(fit), found.likeliest);
+  found.complaints = fit.complaints;
+  fit.starts_tried = found.tried;
+  const auto same = [&](const RefinedFit& other) {
+    return same_optimum(fit.mixture, other.mixture, problem.second_moment);
   };
-  for (const auto& [set, power] : {LowerOrder{{{2, 2, 1, 0, 0}}, 4}, LowerOrder{{{2, 2, 2, 1, 0}}, 5}}) {
-    const Conditions lower(tensor_, sample_, set);
-    if (lower.size(power) <= parameters_) continue;
-    auto outcome = fit_conditions(lower, best_->mixture, {.noise = settings_.noise, .highest_power = power});
-    if (!outcome || outcome.value().dof == 0) continue;
-    RefinedFit& fit = outcome.value();
-    examiner_.examine(fit);
-    fit.lower_order = true;
-    fit.starts_tried = ++tried_;
-    if (fit.accepted && fit.p_value > least_second_opinion) best_ = std::move(fit);
-    return;
-  }
+  if (fit.accepted && std::ranges::none_of(found.fits, same)) found.fits.push_back(fit);
+  if (found.best && problem.sample_is_stream())  // likelier optima may have been met since
+    found.best = problem.examiner.examined(*std::move(found.best), found.likeliest);
+  if (!found.best || beats(fit, *found.best, problem.sample_is_stream())) found.best = std::move(fit);
+  return found;
 }
 
-void Search::try_fall_back() {
-  if (!best_ || accepted() || !best_->complaints.distance) return;
-  refine_from(Mixture(best_->mixture), fallback_power, 3);
-  if (accepted()) refine_from(Mixture(best_->mixture), highest_response_power, 3);
+/// EM's optimum as it is, held against the moments of the same rows: no estimate knows more of them.
+Found with_optimum(const SearchProblem& problem, Found found, const Mixture& optimum,
+                   const SamplePrior& known) {
+  auto outcome = fit_conditions(problem.conditions, optimum,
+                                {.noise = problem.settings.noise, .rounds = 0, .prior = &known});
+  ++found.tried;
+  if (!outcome) return found;
+  RefinedFit fit = std::move(outcome).value();
+  fit.information = known.information;
+  const DenseMatrix covariance = covariance_from(fit.information);
+  for (std::size_t i = 0; i < problem.parameters; ++i)
+    fit.standard_errors[i] = std::sqrt(std::max(covariance(i, i), 0.0));
+  return with(problem, std::move(found), std::move(fit));
 }
 
-void Search::compare_with_richer() {
-  if (!accepted() || settings_.noise == NoiseModel::known) return;
-  if (!sample_is_stream()) return;
-  const EmFit own = settled(best_->mixture);
-  if (own.mixture.component_count() > 1 && settings_.noise == NoiseModel::shared)
-    best_->own_noise_gain = gain_of(fit_em(rows_, own.mixture, per_component_noise()), own);
-  best_->one_law_more_gain = gain_of_one_more(own);
-  best_->conclude();
+/// The same for the optimum that this start leads to.
+Found climbed_from(const SearchProblem& problem, Found found, const Mixture& start) {
+  const EmFit end = fit_em(problem.rows, start, problem.swaps().em);
+  found = saw(std::move(found), end.mean_log_likelihood);
+  const auto known = sample_prior(end.mixture, problem.sample, problem.settings.noise);
+  return known ? with_optimum(problem, std::move(found), end.mixture, *known) : found;
 }
 
-EmSettings Search::per_component_noise() const {
-  EmSettings settings = em_settings(settings_.warm_iterations);
-  settings.noise = NoiseModel::per_component;
-  return settings;
+/// The moments agree but leave something open that the sample closes: so let it, near EM's optimum there.
+Found with_sample(const SearchProblem& problem, Found found, const Mixture& optimum, const Mixture& start) {
+  const auto prior = sample_prior(optimum, problem.sample, problem.settings.noise);
+  if (!prior) return found;
+  if (problem.sample_is_stream()) return with_optimum(problem, std::move(found), optimum, *prior);
+  return refined(problem, std::move(found), start, {.prior = &*prior});
 }
 
-double Search::gain_of_one_more(const EmFit& own) {
-  Random random(settings_.seed);
+/// The likeliest of EM's optima, and what swaps of its laws lead to.
+Warmed improved(const SearchProblem& problem, Warmed warm) {
+  if (problem.component_count < many_laws || warm.optima.empty()) return warm;
+  Random random(problem.settings.seed + warm.found.optima.size());
+  const int patience = problem.likeliest_is_answer() ? 2 * problem.patience() : problem.patience();
+  EmFit best = LawSwaps(problem.rows, problem.swaps(), random)
+                   .improved(warm.optima.front(), patience, std::numeric_limits<double>::infinity());
+  warm.found = saw(std::move(warm.found), best.mean_log_likelihood);
+  if (is_known(best.mixture, warm.found.optima, problem.second_moment)) return warm;
+  warm.found.optima.push_back(best.mixture);
+  warm.optima.insert(warm.optima.begin(), std::move(best));
+  return warm;
+}
+
+/// BIC that one law more gains; starts end with the first gain beyond doubt.
+double gain_of_one_more(const SearchProblem& problem, const EmFit& own) {
+  Random random(problem.settings.seed);
   double gain = FitEvidence::not_asked;
   for (const Mixture& start :
-       random_starts(tensor_, own.mixture.component_count() + 1, richer_starts, random)) {
-    gain = std::max(gain, gain_of(settled(start), own));
+       random_starts(problem.tensor, own.mixture.component_count() + 1, richer_starts, random)) {
+    gain = std::max(
+        gain, bic_gain(problem.settled(start), own, problem.settings.noise, problem.examiner.sample_rows()));
     if (gain > limits::beyond_doubt) break;
   }
   return gain;
 }
 
-double Search::gain_of(const EmFit& richer, const EmFit& own) const {
-  const double rows = examiner_.sample_rows();
-  const double least_weight = std::ranges::min(richer.mixture.weights);
-  const auto [narrowest, widest] = std::ranges::minmax(richer.mixture.noise_variances);
-  // A line through as many rows as it has coefficients always fits: twice as many must bear it out.
-  const double fewest = 2.0 * static_cast<double>(sample_.feature_count + 1);
-  if (least_weight * rows < fewest || narrowest < 1e-4 * widest) return FitEvidence::not_asked;
-  const bool unequal = narrowest < widest;
-  const auto parameters =
-      static_cast<double>(parameter_count(richer.mixture.component_count(), sample_.feature_count,
-                                          unequal ? NoiseModel::per_component : settings_.noise) -
-                          parameters_);
-  const double gain = 2.0 * rows * (richer.mean_log_likelihood - own.mean_log_likelihood);
-  return gain - parameters * std::log(rows);
+}  // namespace
+
+SearchProblem::SearchProblem(const MomentTensor& moments, const RowTable& rows_held, std::size_t k,
+                             const RefineSettings& how)
+    : tensor(moments),
+      sample(rows_held),
+      settings(how),
+      component_count(k),
+      parameters(parameter_count(k, sample.feature_count, how.noise)),
+      second_moment(tensor.view(0, 1, 1)),
+      conditions(tensor, sample, choose_conditions(tensor.layout(), how.largest_condition_count)),
+      examiner(tensor, sample),
+      rows(sample),
+      thin_rows(every(sample, thin_stride(sample.size(), how, parameters))) {}
+
+bool SearchProblem::sample_is_stream() const noexcept {
+  return tensor.effective_rows < 1.001 * examiner.sample_rows();
 }
 
-const RowBlocks& Search::thin_rows() {
-  if (!thin_rows_) thin_rows_.emplace(every(sample_, thin_stride(sample_.size())));
-  return *thin_rows_;
+bool SearchProblem::likeliest_is_answer() const noexcept {
+  return sample_is_stream() && is_crowded(component_count, parameters);
 }
 
-SwapSettings Search::swap_settings() const {
-  SwapSettings swaps{.em = em_settings(settings_.warm_iterations)};
+EmSettings SearchProblem::em(int iterations) const {
+  return {.noise = settings.noise, .max_iterations = iterations, .stop_below_gain = 1e-7};
+}
+
+SwapSettings SearchProblem::swaps() const {
+  SwapSettings swaps{.em = em(settings.warm_iterations)};
   swaps.em.extrapolated = true;
   return swaps;
 }
 
-std::vector<EmFit> Search::improved(std::vector<EmFit> optima) {
-  if (component_count_ < many_laws || optima.empty()) return optima;
-  Random random(settings_.seed + seen_.size());
-  EmFit best = LawSwaps(rows_, swap_settings(), random)
-                   .improved(optima.front(), likeliest_is_answer() ? 2 * patience() : patience(),
-                             std::numeric_limits<double>::infinity());
-  examiner_.saw(best.mean_log_likelihood);
-  if (is_known(best.mixture, seen_)) return optima;
-  seen_.push_back(best.mixture);
-  optima.insert(optima.begin(), std::move(best));
-  return optima;
+Found saw(Found found, double mean_log_likelihood) {
+  found.likeliest = std::max(found.likeliest, mean_log_likelihood);
+  return found;
 }
 
-std::size_t Search::thin_stride(std::size_t rows) const {
-  const std::size_t wanted = std::max(settings_.warm_rows, 25 * parameters_);
-  return std::max<std::size_t>(1, rows / wanted);
+Found refined(const SearchProblem& problem, Found found, const Mixture& start, const RefineFrom& how) {
+  found.complaints = {};
+  if (problem.conditions.size(how.highest_power) < problem.parameters) return found;
+  if (problem.likeliest_is_answer() && how.highest_power == highest_response_power)
+    return climbed_from(problem, std::move(found), start);
+  ConditionFitSettings settings{.noise = problem.settings.noise,
+                                .highest_power = how.highest_power,
+                                .rounds = how.rounds,
+                                .prior = how.prior};
+  if (how.rounds == 1) settings.settled_below = settled_previous;
+  if (found.best) settings.give_up_above = hopeless_distance * found.best->distance;
+  auto outcome = fit_conditions(problem.conditions, start, settings);
+  ++found.tried;
+  return outcome ? with(problem, std::move(found), std::move(outcome).value()) : found;
 }
 
-EmSettings Search::em_settings(int iterations) const {
-  return {.noise = settings_.noise, .max_iterations = iterations, .stop_below_gain = 1e-7};
+Found from_previous(const SearchProblem& problem, Found found, const Mixture& previous) {
+  const EmFit nearby = fit_em(problem.rows, previous, problem.em(few_iterations));
+  found = saw(std::move(found), nearby.mean_log_likelihood);
+  found = refined(problem, std::move(found), previous, {.rounds = 1});
+  if (found.best) found.previous = {found.best->start_distance, found.best->condition_count, found.tried};
+  if (!found.only_sample_complains()) return found;
+  found = with_sample(problem, std::move(found), nearby.mixture, previous);
+  if (found.previous) found.previous->tried = found.tried;
+  return found;
 }
 
-double Search::deviance(const EmFit& fit) const {
-  return 2.0 * examiner_.sample_rows() * (examiner_.best_mean_log_likelihood() - fit.mean_log_likelihood);
-}
-
-double Search::plausible_deviance() const {
-  const double expected = static_cast<double>(parameters_);
-  return expected + 5.0 * std::sqrt(2.0 * expected);
-}
-
-std::vector<EmFit> Search::warmed(const std::vector<Mixture>& starts) {
-  std::vector<EmFit> result;
+Warmed warmed(const SearchProblem& problem, Found found, const std::vector<Mixture>& starts) {
+  const int iterations = problem.settings.warm_iterations;
+  std::vector<EmFit> optima;
   for (const Mixture& start : starts) {
-    const EmFit rough = fit_em(thin_rows(), start, em_settings(settings_.warm_iterations));
-    if (rough.converged && is_known(rough.mixture, rough_seen_)) continue;  // leads where that one led
-    if (rough.converged) rough_seen_.push_back(rough.mixture);
-    EmFit full = fit_em(rows_, rough.mixture, em_settings(settings_.warm_iterations / 2));
-    examiner_.saw(full.mean_log_likelihood);
-    if (is_known(full.mixture, seen_)) continue;
-    seen_.push_back(full.mixture);
-    result.push_back(std::move(full));
+    const EmFit rough = fit_em(problem.thin_rows, start, problem.em(iterations));
+    if (rough.converged && is_known(rough.mixture, found.rough_optima, problem.second_moment))
+      continue;  // leads where that one led
+    if (rough.converged) found.rough_optima.push_back(rough.mixture);
+    EmFit full = fit_em(problem.rows, rough.mixture, problem.em(iterations / 2));
+    found = saw(std::move(found), full.mean_log_likelihood);
+    if (is_known(full.mixture, found.optima, problem.second_moment)) continue;
+    found.optima.push_back(full.mixture);
+    optima.push_back(std::move(full));
   }
-  std::ranges::stable_sort(result, [](const EmFit& one, const EmFit& two) {
-    return one.mean_log_likelihood > two.mean_log_likelihood;
-  });
-  std::erase_if(result, [&](const EmFit& fit) {
-    return deviance(fit) > hopeless_deviance * static_cast<double>(parameters_);
-  });
-  return result;
+  optima = ranked(std::move(optima), found.likeliest, problem.examiner.sample_rows(), problem.parameters);
+  return {std::move(found), std::move(optima)};
 }
 
-bool Search::is_known(const Mixture& mixture, const std::vector<Mixture>& seen) const {
-  return std::ranges::any_of(
-      seen, [&](const Mixture& other) { return same_optimum(mixture, other, second_moment_); });
+Found from_starts(const SearchProblem& problem, Found found, std::vector<Mixture> starts) {
+  for (Mixture& start : starts)
+    start = tamed(problem.tensor, std::move(start), problem.settings.noise == NoiseModel::known);
+  Warmed warm = improved(problem, warmed(problem, std::move(found), starts));
+  found = std::move(warm.found);
+  const double plausible = limits::largest_deviance(static_cast<double>(problem.parameters));
+  for (const EmFit& start : warm.optima) {
+    const double deviance =
+        2.0 * problem.examiner.sample_rows() * (found.likeliest - start.mean_log_likelihood);
+    if (found.accepted() && deviance > plausible) break;
+    found = refined(problem, std::move(found), start.mixture);
+    if (found.only_sample_complains())
+      found = with_sample(problem, std::move(found), start.mixture, start.mixture);
+  }
+  if (problem.likeliest_is_answer()) return found;
+  for (const Mixture& start : starts) {
+    if (found.accepted() && start.component_count() <= 2) return found;
+    const EmFit begun = fit_em(problem.rows, start, problem.em(few_iterations));
+    found = refined(problem, std::move(found), begun.mixture);
+  }
+  return found;
 }
 
-bool Search::only_sample_complains() const noexcept {
-  return !accepted() && last_complaints_.any() && !last_complaints_.distance;
-}
-
-void Search::refine_with_sample(const Mixture& optimum, const Mixture& start) {
-  const auto prior = sample_prior(optimum, sample_, settings_.noise);
-  if (!prior) return;
-  if (sample_is_stream()) return take_optimum(optimum, *prior);
-  refine_from(start, highest_response_power, 3, &*prior);
-}
-
-void Search::take_optimum(const Mixture& optimum, const SamplePrior& known) {
-  auto outcome =
-      fit_conditions(conditions_, optimum, {.noise = settings_.noise, .rounds = 0, .prior = &known});
-  ++tried_;
-  if (!outcome) return;
-  RefinedFit fit = std::move(outcome).value();
-  fit.information = known.information;
-  const DenseMatrix covariance = covariance_from(fit.information);
-  for (std::size_t i = 0; i < parameters_; ++i)
-    fit.standard_errors[i] = std::sqrt(std::max(covariance(i, i), 0.0));
-  compare(std::move(fit));
-}
-
-void Search::climb_from(const Mixture& start) {
-  const EmFit end = fit_em(rows_, start, swap_settings().em);
-  examiner_.saw(end.mean_log_likelihood);
-  const auto known = sample_prior(end.mixture, sample_, settings_.noise);
-  if (known) take_optimum(end.mixture, *known);
-}
-
-void Search::refine_from(const Mixture& start, int highest_power, int rounds, const SamplePrior* prior) {
-  last_complaints_ = {};
-  if (conditions_.size(highest_power) < parameters_) return;
-  if (likeliest_is_answer() && highest_power == highest_response_power) return climb_from(start);
-  ConditionFitSettings how{
-      .noise = settings_.noise, .highest_power = highest_power, .rounds = rounds, .prior = prior};
-  if (rounds == 1) how.settled_below = settled_previous;
-  if (best_) how.give_up_above = hopeless_distance * best_->distance;
-  auto outcome = fit_conditions(conditions_, start, how);
-  ++tried_;
-  if (outcome) compare(std::move(outcome).value());
-}
-
-void Search::compare(RefinedFit fit) {
-  examiner_.examine(fit);
-  last_complaints_ = fit.complaints;
-  fit.starts_tried = tried_;
-  const auto same = [&](const RefinedFit& other) {
-    return same_optimum(fit.mixture, other.mixture, second_moment_);
+Found by_lower_order(const SearchProblem& problem, Found found) {
+  if (!found.best || found.accepted() || !found.best->complaints.distance) return found;
+  if (problem.conditions.variance_error(found.best->mixture) < largest_variance_error) return found;
+  struct LowerOrder {
+    ConditionSet set;
+    int highest_power;
   };
-  if (fit.accepted && std::ranges::none_of(accepted_, same)) accepted_.push_back(fit);
-  if (best_ && sample_is_stream()) examiner_.examine(*best_);  // likelier optima may have been met since
-  if (!best_ || beats(fit, *best_)) best_ = std::move(fit);
+  for (const auto& [set, power] : {LowerOrder{{{2, 2, 1, 0, 0}}, 4}, LowerOrder{{{2, 2, 2, 1, 0}}, 5}}) {
+    const Conditions lower(problem.tensor, problem.sample, set);
+    if (lower.size(power) <= problem.parameters) continue;
+    auto outcome =
+        fit_conditions(lower, found.best->mixture, {.noise = problem.settings.noise, .highest_power = power});
+    if (!outcome || outcome.value().dof == 0) continue;
+    RefinedFit fit = problem.examiner.examined(std::move(outcome).value(), found.likeliest);
+    fit.lower_order = true;
+    fit.starts_tried = ++found.tried;
+    if (fit.accepted && fit.p_value > least_second_opinion) found.best = std::move(fit);
+    return found;
+  }
+  return found;
 }
 
-bool Search::beats(const RefinedFit& one, const RefinedFit& two) const {
-  if (one.accepted != two.accepted) return one.accepted;
-  if (!one.accepted || sample_is_stream()) return one.deviance < two.deviance;
-  if (one.condition_count != two.condition_count) return one.condition_count > two.condition_count;
-  return one.distance < two.distance;
+Found by_low_powers(const SearchProblem& problem, Found found) {
+  if (!found.best || found.accepted() || !found.best->complaints.distance) return found;
+  const Mixture start = found.best->mixture;
+  found = refined(problem, std::move(found), start, {.highest_power = fallback_power});
+  if (!found.accepted()) return found;
+  const Mixture again = found.best->mixture;
+  return refined(problem, std::move(found), again);
+}
+
+Found beside_richer(const SearchProblem& problem, Found found) {
+  if (!found.accepted() || problem.settings.noise == NoiseModel::known || !problem.sample_is_stream())
+    return found;
+  const EmFit own = problem.settled(found.best->mixture);
+  EmSettings unequal = problem.em(problem.settings.warm_iterations);
+  unequal.noise = NoiseModel::per_component;
+  if (own.mixture.component_count() > 1 && problem.settings.noise == NoiseModel::shared)
+    found.best->own_noise_gain = bic_gain(fit_em(problem.rows, own.mixture, unequal), own,
+                                          problem.settings.noise, problem.examiner.sample_rows());
+  found.best->one_law_more_gain = gain_of_one_more(problem, own);
+  found.best->conclude();
+  return found;
+}
+
+std::optional<RefinedFit> answer(Found found) {
+  std::optional<RefinedFit> result = std::move(found.best);
+  if (!result || !found.previous || found.previous->condition_count != result->condition_count) return result;
+  result->previous_distance = found.previous->distance;
+  result->elsewhere = result->starts_tried > found.previous->tried;
+  return result;
 }
 
 }  // namespace mixstream

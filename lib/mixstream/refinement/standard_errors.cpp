@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mixstream/refinement/numerics.hpp"
+#include "mixstream/linalg/blaze.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 
 namespace mixstream {
 namespace {
 
-using numerics::Matrix;
+using linalg::Matrix;
 
 /// d (beta, pi, s2) / d theta.
 Matrix natural_jacobian(const Mixture& mixture, NoiseModel noise, std::size_t parameters) {
@@ -54,28 +56,23 @@ MixtureErrors errors_of(const Matrix& covariance, std::size_t k, std::size_t d) 
   for (std::size_t i = 0; i < k * d; ++i) errors.coefficients.push_back(root(i));
   for (std::size_t h = 0; h < k; ++h) errors.weights.push_back(root(k * d + h));
   for (std::size_t h = 0; h < k; ++h) errors.noise_variances.push_back(root(k * d + k + h));
-  errors.covariance = numerics::to_dense(covariance);
+  errors.covariance = linalg::to_dense(covariance);
   return errors;
 }
 
 }  // namespace
 
 DenseMatrix covariance_from(const DenseMatrix& information) {
-  return numerics::to_dense(numerics::pseudo_inverse(numerics::to_blaze(information)));
+  return pseudo_inverse(information);
 }
 
 double standard_error(const DenseMatrix& covariance, std::span<const double> gradient) noexcept {
-  double variance = 0.0;
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    for (std::size_t j = 0; j < gradient.size(); ++j)
-      variance += gradient[i] * covariance(i, j) * gradient[j];
-  }
-  return std::sqrt(std::max(variance, 0.0));
+  return std::sqrt(std::max(quadratic_form(covariance, gradient), 0.0));
 }
 
 MixtureErrors mixture_errors(const Mixture& mixture, NoiseModel noise, const DenseMatrix& covariance) {
   const Matrix jacobian = natural_jacobian(mixture, noise, covariance.rows);
-  const Matrix natural = jacobian * numerics::to_blaze(covariance) * blaze::trans(jacobian);
+  const Matrix natural = jacobian * linalg::to_blaze(covariance) * blaze::trans(jacobian);
   return errors_of(natural, mixture.component_count(), mixture.feature_count);
 }
 
@@ -83,7 +80,7 @@ MixtureErrors raw_mixture_errors(const Mixture& mixture, NoiseModel noise, const
                                  const Layout& layout, const Pilot& pilot) {
   const Matrix jacobian =
       raw_jacobian(mixture, layout, pilot) * natural_jacobian(mixture, noise, covariance.rows);
-  const Matrix raw = jacobian * numerics::to_blaze(covariance) * blaze::trans(jacobian);
+  const Matrix raw = jacobian * linalg::to_blaze(covariance) * blaze::trans(jacobian);
   return errors_of(raw, mixture.component_count(), mixture.feature_count);
 }
 

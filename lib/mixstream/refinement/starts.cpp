@@ -4,20 +4,17 @@
 #include <cmath>
 #include <limits>
 
-#include "mixstream/refinement/numerics.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 
 namespace mixstream {
 namespace {
 
 /// a' S b for the difference of two laws.
 double squared_length(std::span<const double> law, std::span<const double> other, const DenseMatrix& second) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < law.size(); ++i) {
-    for (std::size_t j = 0; j < law.size(); ++j) {
-      sum += (law[i] - other[i]) * second(i, j) * (law[j] - other[j]);
-    }
-  }
-  return sum;
+  std::vector<double> difference(law.begin(), law.end());
+  for (std::size_t i = 0; i < law.size(); ++i) difference[i] -= other[i];
+  return quadratic_form(second, difference);
 }
 
 }  // namespace
@@ -25,16 +22,16 @@ double squared_length(std::span<const double> law, std::span<const double> other
 std::vector<Mixture> random_starts(const MomentTensor& tensor, std::size_t component_count,
                                    std::size_t number, Random& random) {
   const double power = tensor.view(2, 0, 0)(0, 0);  // E y^2
-  const numerics::Matrix root = numerics::inverse_root(numerics::to_blaze(tensor.view(0, 1, 1)));
-  const double length = std::sqrt(power / static_cast<double>(root.rows()));
+  const DenseMatrix root = inverse_root(tensor.view(0, 1, 1));
+  const double length = std::sqrt(power / static_cast<double>(root.rows));
   std::vector<Mixture> starts;
   for (std::size_t n = 0; n < number; ++n) {
-    Mixture start = empty_mixture(component_count, root.columns());
+    Mixture start = empty_mixture(component_count, root.columns);
     for (std::size_t h = 0; h < component_count; ++h) {
       start.weights[h] = 1.0 / static_cast<double>(component_count);
-      for (std::size_t i = 0; i < root.rows(); ++i) {
+      for (std::size_t i = 0; i < root.rows; ++i) {
         const double draw = random.normal() * length;
-        for (std::size_t j = 0; j < root.columns(); ++j) start.law(h)[j] += draw * root(i, j);
+        for (std::size_t j = 0; j < root.columns; ++j) start.law(h)[j] += draw * root(i, j);
       }
     }
     start.noise_variances.assign(component_count, power * random.uniform(0.02, 0.3));

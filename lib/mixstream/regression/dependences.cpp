@@ -3,8 +3,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/identifiability.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/regression/symmetric.hpp"
 #include "mixstream/regression/systems.hpp"
 

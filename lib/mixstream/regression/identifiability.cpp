@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "mixstream/core/yield_point.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/symmetric.hpp"
 #include "mixstream/regression/systems.hpp"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/regression/systems.hpp"
 
 namespace mixstream {

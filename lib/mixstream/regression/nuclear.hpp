@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/symmetric.hpp"
 
 namespace mixstream {

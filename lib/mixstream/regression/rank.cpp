@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "mixstream/core/random.hpp"
+#include "mixstream/linalg/least_squares.hpp"
+#include "mixstream/linalg/levenberg_marquardt.hpp"
+#include "mixstream/linalg/products.hpp"
 
 namespace mixstream {
 namespace {
@@ -27,8 +29,8 @@ class RankProblem {
   void start_at_random(Random& random, std::vector<double>& theta);
   bool whiten();
 
-  /// Runs Levenberg-Marquardt on theta = (V row-major, root of s2); returns |residual|^2.
-  double minimise(std::vector<double>& theta, int most, int& iterations);
+  /// Runs Levenberg-Marquardt on theta = (V row-major, root of s2).
+  linalg::Descent minimise(const std::vector<double>& theta, int most);
   std::optional<double> variance_error(const std::vector<double>& theta, double rows);
 
   /// What no V and s2 can explain of e^2: E(e^2 - its projection)^2.
@@ -45,12 +47,7 @@ class RankProblem {
 
  private:
   std::size_t unknowns() const noexcept { return d_ * r_ + (known_ ? 0 : 1); }
-  void evaluate(const std::vector<double>& theta, std::vector<double>& residual, bool with_jacobian);
-  bool damped_step(double damping);
-  double cost_of(const std::vector<double>& theta, const std::vector<double>& residual) const noexcept {
-    const std::span<const double> factor(theta.data(), d_ * r_);
-    return dot(residual, residual) + ridge_ * dot(factor, factor);
-  }
+  linalg::SquaredResiduals evaluate(const std::vector<double>& theta, double ridge);
 
   const PowerSystem& system_;
   const FirstMoment& first_;
@@ -173,87 +170,49 @@ void RankProblem::start_at_random(Random& random, std::vector<double>& theta) {
 }
 
 // R cvec(V V') is quadratic in V, so it is half its derivative applied to V.
-void RankProblem::evaluate(const std::vector<double>& theta, std::vector<double>& residual,
-                           bool with_jacobian) {
+linalg::SquaredResiduals RankProblem::evaluate(const std::vector<double>& theta, double ridge) {
   const std::size_t size = d_ * r_;
-  factor_.rows = d_;
-  factor_.columns = r_;
-  factor_.values.assign(theta.begin(), theta.begin() + static_cast<std::ptrdiff_t>(size));
+  factor_ = {d_, r_, {theta.begin(), theta.begin() + static_cast<std::ptrdiff_t>(size)}};
   multiply(w_.stacked, factor_, products_);
-  residual.resize(equations());
+  std::vector<double> residual(equations());
+  reshape(w_.jacobian, equations(), unknowns());
   const std::size_t last = w_.root.columns - 1;
   for (std::size_t t = 0; t < equations(); ++t) {
     const std::span<const double> row(products_.values.data() + t * size, size);
     residual[t] = 0.5 * dot(row, factor_.values) - w_.target[t];
-    if (!known_) residual[t] += w_.root(t, last) * theta[size] * theta[size];
+    std::ranges::copy(row, w_.jacobian.values.begin() + static_cast<std::ptrdiff_t>(t * unknowns()));
+    if (known_) continue;
+    residual[t] += w_.root(t, last) * theta[size] * theta[size];
+    w_.jacobian(t, size) = 2.0 * theta[size] * w_.root(t, last);
   }
-  if (!with_jacobian) return;
-  reshape(w_.jacobian, equations(), unknowns());
-  for (std::size_t t = 0; t < equations(); ++t) {
-    std::copy_n(products_.values.data() + t * size, size, w_.jacobian.values.data() + t * unknowns());
-    if (!known_) w_.jacobian(t, size) = 2.0 * theta[size] * w_.root(t, last);
+  DenseMatrix hessian;
+  multiply_transposed(w_.jacobian, w_.jacobian, hessian);
+  linalg::SquaredResiduals result{dot(residual, residual) + ridge * dot(factor_.values, factor_.values),
+                                  linalg::Vector(unknowns()), linalg::to_blaze(hessian)};
+  multiply_transposed(w_.jacobian, residual, {result.gradient.data(), unknowns()});
+  for (std::size_t i = 0; i < size; ++i) {
+    result.hessian(i, i) += ridge;
+    result.gradient[i] += ridge * theta[i];
   }
+  return result;
 }
 
-/// step = (H + damping diag H)^-1 gradient; false when that is not positive definite.
-bool RankProblem::damped_step(double damping) {
-  w_.damped = w_.hessian;
-  double largest = 0.0;
-  for (std::size_t i = 0; i < unknowns(); ++i) largest = std::max(largest, w_.hessian(i, i));
-  for (std::size_t i = 0; i < unknowns(); ++i) {
-    w_.damped(i, i) += damping * w_.hessian(i, i) + 1e-14 * largest;
-  }
-  w_.step = w_.gradient;
-  return cholesky_solve(w_.damped, w_.step);
-}
-
-double RankProblem::minimise(std::vector<double>& theta, int most, int& iterations) {
-  evaluate(theta, w_.residual, true);
-  double cost = cost_of(theta, w_.residual);
-  double damping = 1e-3;
-  std::vector<double> candidate(theta.size());
-  for (iterations = 0; iterations < most; ++iterations) {
-    multiply_transposed(w_.jacobian, w_.jacobian, w_.hessian);
-    w_.gradient.resize(unknowns());
-    multiply_transposed(w_.jacobian, w_.residual, w_.gradient);
-    for (std::size_t i = 0; i < d_ * r_; ++i) {
-      w_.hessian(i, i) += ridge_;
-      w_.gradient[i] += ridge_ * theta[i];
-    }
-    double trial = std::numeric_limits<double>::infinity();
-    for (int attempt = 0; attempt < 12; ++attempt, damping *= 5.0) {
-      if (!damped_step(damping)) continue;
-      for (std::size_t i = 0; i < theta.size(); ++i) candidate[i] = theta[i] - w_.step[i];
-      evaluate(candidate, w_.trial_residual, false);
-      trial = cost_of(candidate, w_.trial_residual);
-      if (trial < cost) break;
-    }
-    if (!(trial < cost)) break;
-    const double gain = cost - trial;
-    theta.swap(candidate);
-    cost = trial;
-    damping = std::max(damping / 5.0, 1e-12);
-    evaluate(theta, w_.residual, true);
-    if (gain < 1e-10 * cost) break;
-  }
-  return cost;
+linalg::Descent RankProblem::minimise(const std::vector<double>& theta, int most) {
+  return linalg::levenberg_marquardt([&](const std::vector<double>& at) { return evaluate(at, ridge_); },
+                                     theta, {.max_iterations = most, .relative_gain = 1e-10, .ridge = 1e-14});
 }
 
 // The residual of e^2 is taken to vary as much at every x (its true variance needs eighth moments): then the
 // covariance of theta is that variance times (J'J)^-1 / n.
 std::optional<double> RankProblem::variance_error(const std::vector<double>& theta, double rows) {
   if (known_ || !(rows > 0.0)) return std::nullopt;
-  evaluate(theta, w_.residual, true);
-  multiply_transposed(w_.jacobian, w_.jacobian, w_.hessian);
-  ScaledEigen information;
-  if (!information.decompose(w_.hessian, 1e-10)) return std::nullopt;
+  const linalg::SquaredResiduals at = evaluate(theta, 0.0);
   std::vector<double> unit(unknowns(), 0.0);
   std::vector<double> column(unknowns());
   unit.back() = 1.0;
-  information.solve(unit, column, w_.scratch);
+  if (!least_squares(linalg::to_dense(at.hessian), unit, column)) return std::nullopt;
   const double derivative = 2.0 * theta.back();  // s2 = root^2
-  const double variance =
-      derivative * derivative * column.back() * (spread() + dot(w_.residual, w_.residual)) / rows;
+  const double variance = derivative * derivative * column.back() * (spread() + at.cost) / rows;
   if (!std::isfinite(variance) || variance <= 0.0) return std::nullopt;
   return std::sqrt(variance);
 }
@@ -294,11 +253,10 @@ bool fit_rank(const PowerSystem& system, const FirstMoment& first, std::size_t r
     } else {
       problem.start_at_random(random, theta);
     }
-    int iterations = 0;
-    const double distance = problem.minimise(theta, settings.iterations, iterations);
-    if (!std::isfinite(distance)) continue;
-    fits.push_back(fit_of(problem, theta, d, rank, distance, iterations));
-    fits.back().noise_variance_error = problem.variance_error(theta, settings.rows);
+    const linalg::Descent end = problem.minimise(theta, settings.iterations);
+    if (!std::isfinite(end.at.cost)) continue;
+    fits.push_back(fit_of(problem, end.parameters, d, rank, end.at.cost, end.iterations));
+    fits.back().noise_variance_error = problem.variance_error(end.parameters, settings.rows);
     fits.back().spread = problem.spread();
   }
   std::ranges::stable_sort(fits, {}, &RankFit::distance);

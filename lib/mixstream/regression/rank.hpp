@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/symmetric.hpp"
 #include "mixstream/regression/systems.hpp"
 
@@ -39,9 +39,7 @@ struct RankWorkspace {
   DenseMatrix root;      ///< R, R'R = the system's matrix; rank x (N(d, 2) [+ 1])
   DenseMatrix stacked;   ///< (rank d) x d: R with the columns laid out for one product with V
   DenseMatrix jacobian;  ///< rank x unknowns
-  DenseMatrix hessian;
-  DenseMatrix damped;
-  std::vector<double> target, residual, trial_residual, gradient, step, scratch;
+  std::vector<double> target, scratch;
 };
 
 /// One fit for each start, the least distance first; several starts may reach the same one. `warm` is tried

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "mixstream/core/yield_point.hpp"
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
 
 namespace mixstream {
 namespace {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/moments/features/moment_set.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/regression/symmetric.hpp"
 
 namespace mixstream {

@@ -37,7 +37,4 @@ struct CentralSystems {
 /// Allocates; cost N(d, 3)^2.
 CentralSystems central_systems(const MomentTensor& tensor, const FirstMoment& first);
 
-/// Eigenvalues at most this share of the largest, at unit diagonal, count as zero.
-inline constexpr double rank_cutoff = 1e-11;
-
 }  // namespace mixstream

@@ -176,7 +176,9 @@ Json candidate_json(const Candidate& candidate) {
           {"log_likelihood", number(candidate.log_likelihood)},
           {"bic", number(candidate.bic)},
           {"j_per_dof", number(candidate.j_per_dof)},
-          {"chosen", candidate.chosen}};
+          {"chosen", candidate.chosen},
+          {"noise", noise_words(candidate.noise, candidate.noise_shape)},
+          {"probability", number(candidate.probability)}};
 }
 
 /// One noise variance for all when they are equal.
@@ -189,6 +191,27 @@ Json shared_noise(const Report& report) {
 
 Json condition_of(const Identifiability& identifiability) {
   return identifiability.powers.empty() ? Json(nullptr) : number(identifiability.powers[0].condition);
+}
+
+Json noise_json(const Report& report) {
+  Json json = Json::object();
+  if (report.noise_memory) {
+    json["memory"] = number(report.noise_memory);
+    json["memory_se"] = number(report.noise_memory_error);
+  }
+  if (report.degrees_of_freedom) json["degrees_of_freedom"] = number(report.degrees_of_freedom);
+  return json;
+}
+
+Json drift_json(const std::vector<DriftEvent>& events) {
+  Json json = Json::array();
+  for (const DriftEvent& event : events) {
+    json.push_back({{"row", event.row},
+                    {"sign", name_of(event.sign)},
+                    {"deviations", number(event.deviations)},
+                    {"nats_per_row", number(event.nats_per_row)}});
+  }
+  return json;
 }
 
 }  // namespace
@@ -229,14 +252,7 @@ std::string to_json(const Report& report) {
   json["condition"] = condition_of(report.identifiability);
   json["j"] = report.moment_test ? test_json(*report.moment_test) : Json(nullptr);
   if (report.modes) json["modes"] = modes_json(*report.modes);
-  if (report.noise_memory || report.degrees_of_freedom) {
-    json["noise"] = Json::object();
-    if (report.noise_memory) {
-      json["noise"]["memory"] = number(report.noise_memory);
-      json["noise"]["memory_se"] = number(report.noise_memory_error);
-    }
-    if (report.degrees_of_freedom) json["noise"]["degrees_of_freedom"] = number(report.degrees_of_freedom);
-  }
+  if (report.noise_memory || report.degrees_of_freedom) json["noise"] = noise_json(report);
   if (!report.moment_test && report.stage == FitStage::polished)
     json["j_reason"] = "J belongs to independent rows with Gaussian noise";
   json["identifiability"] = identifiability_json(report.identifiability);
@@ -246,15 +262,7 @@ std::string to_json(const Report& report) {
     for (const Candidate& candidate : report.candidates)
       json["candidates"].push_back(candidate_json(candidate));
   }
-  if (!report.drift.empty()) {
-    json["drift"] = Json::array();
-    for (const DriftEvent& event : report.drift) {
-      json["drift"].push_back({{"row", event.row},
-                               {"sign", name_of(event.sign)},
-                               {"deviations", number(event.deviations)},
-                               {"nats_per_row", number(event.nats_per_row)}});
-    }
-  }
+  if (!report.drift.empty()) json["drift"] = drift_json(report.drift);
   json["seconds"] = {{"ingest", number(report.ingest_seconds)}, {"solve", number(report.solve_seconds)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

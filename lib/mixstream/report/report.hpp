@@ -49,10 +49,13 @@ struct MomentTest {
 /// One row of the table behind `k = auto`.
 struct Candidate {
   std::size_t component_count = 0;
-  double log_likelihood = 0.0;      ///< mean per row, on the sample
+  double log_likelihood = 0.0;      ///< mean per row, on the held rows
   double bic = 0.0;                 ///< per row, smaller is better
-  std::optional<double> j_per_dof;  ///< where it was refined
+  std::optional<double> j_per_dof;  ///< where moments belong to the noise
   bool chosen = false;
+  NoiseModel noise = NoiseModel::shared;  ///< that the rows prefer with so many laws
+  NoiseShape noise_shape;
+  double probability = 0.0;  ///< by BIC, all numbers of laws being as likely before
 };
 
 /// How modes follow each other, or which law x chooses, where the model has a part for it.

@@ -229,6 +229,20 @@ class TextReport {
     }
   }
 
+  /// The numbers of laws that were tried; which won, and why where another one is likelier.
+  void candidates() {
+    for (const Candidate& candidate : report_.candidates) {
+      const std::string noise = noise_words(candidate.noise, candidate.noise_shape);
+      out_ += fmt::format("  {} k = {}   BIC {:.5f} a row   probability {:.2f}{}{}\n",
+                          candidate.chosen ? "*" : " ", candidate.component_count, candidate.bic,
+                          candidate.probability, noise == "shared" ? "" : "   noise " + noise,
+                          candidate.j_per_dof ? fmt::format("   J/dof {:.2f}", *candidate.j_per_dof) : "");
+    }
+    const auto least = std::ranges::min_element(report_.candidates, {}, &Candidate::bic);
+    if (least != report_.candidates.end() && !least->chosen)
+      out_ += "    the moments of these rows do not determine so many laws as the least BIC asks for\n";
+  }
+
   void details() {
     if (settings_.explain) doubts();
     std::string line = fmt::format("  stage {}", name_of(report_.stage));
@@ -245,14 +259,7 @@ class TextReport {
     if (report_.degrees_of_freedom)
       line += fmt::format(", noise of Student t with {:.1f} degrees of freedom", *report_.degrees_of_freedom);
     if (settings_.explain) out_ += paragraph(line.substr(2), Ink::faint, "  ", "    ") + "\n";
-    for (const Candidate& candidate : report_.candidates) {
-      out_ += fmt::format("  {} k = {}   BIC {:.5f} a row{}\n", candidate.chosen ? "*" : " ",
-                          candidate.component_count, candidate.bic,
-                          candidate.j_per_dof ? fmt::format("   J/dof {:.2f}", *candidate.j_per_dof) : "");
-    }
-    const auto least = std::ranges::min_element(report_.candidates, {}, &Candidate::bic);
-    if (least != report_.candidates.end() && !least->chosen)
-      out_ += "    fewer laws than the least BIC: other noise explains what the further ones were for\n";
+    candidates();
     if (report_.set_aside > 0)
       out_ += fmt::format("  {} set aside as outliers\n", counted(report_.set_aside, "row"));
     for (const auto& [reason, count] : report_.refused)

@@ -14,15 +14,17 @@ namespace {
 constexpr double excluded_errors = 3.0;  // a shift larger by so many of its standard errors is excluded
 
 /// The largest shift that the held rows leave open: its size and three errors, sqrt(T) errors away from none.
+/// Of a further law: that of the likeliest laws with one more.
 double bound_of(const Doubt& doubt) noexcept {
+  if (doubt.kind == DoubtKind::too_few_laws) return doubt.shift;
   return doubt.shift * (1.0 + excluded_errors / std::sqrt(std::max(doubt.statistic, 0.01)));
 }
 
 /// Whether a doubt bears on how far the laws may be trusted. Rounding is a fact about the sensor, and a count
-/// of laws has rules of its own.
+/// of laws that is wrong has rules of its own.
 bool is_about_laws(const Doubt& doubt) noexcept {
   return doubt.kind != DoubtKind::rounding && doubt.kind != DoubtKind::too_many_laws &&
-         doubt.kind != DoubtKind::too_few_laws;
+         !(doubt.kind == DoubtKind::too_few_laws && doubt.raised);
 }
 
 }  // namespace

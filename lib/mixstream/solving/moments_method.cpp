@@ -5,7 +5,6 @@
 
 #include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/em_search.hpp"
-#include "mixstream/refinement/component_count.hpp"
 #include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/outliers.hpp"
 #include "mixstream/refinement/sample_prior.hpp"
@@ -27,80 +26,6 @@ BinnedMoments by_magnitude(const Task& task) {
   binned.sample = task.solution.sample;
   binned.sample_bins.assign(task.sample.bins.begin(), task.sample.bins.end());
   return binned;
-}
-
-/// Of least BIC among those that the moments can determine at all.
-std::size_t best_matched(const ComponentCount& chosen) {
-  const ComponentCandidate* best = nullptr;
-  for (const ComponentCandidate& candidate : chosen.candidates) {
-    if (candidate.matched && (best == nullptr || candidate.bic < best->bic)) best = &candidate;
-  }
-  return best != nullptr ? best->component_count : chosen.component_count;
-}
-
-/// The least BIC of k laws on the held rows, whatever noise the rows may choose: heavy tails and unequal
-/// variances would pass for laws of their own.
-double least_bic(const Task& task, const ModeDriver& modes, const Mixture& laws) {
-  double least = std::numeric_limits<double>::infinity();
-  ModeShape shape = shape_of(task.settings, task.layout);
-  shape.component_count = laws.component_count();
-  ModeShape unequal = shape;
-  if (laws.component_count() > 1) unequal.noise = NoiseModel::per_component;
-  ModeShape heavy = shape;
-  heavy.noise_shape.tails = true;
-  for (const ModeShape& tried : {shape, unequal, heavy}) {
-    const auto candidate =
-        modes.candidate(tried, std::span(&laws, 1), task.solution.sample, task.state.row_count());
-    if (candidate) least = std::min(least, candidate->bic);
-  }
-  return least;
-}
-
-/// Fewer laws than the plain model asks for, where other noise explains what the further ones were for.
-std::size_t fewest_laws(const Task& task, const ComponentCount& chosen, std::size_t plain) {
-  const ModeDriver* modes = task.modes();
-  if (modes == nullptr || !modes->settings().choice.noise || modes->runs().size() == 0) return plain;
-  std::size_t best = plain;
-  double least = std::numeric_limits<double>::infinity();
-  for (const ComponentCandidate& candidate : chosen.candidates) {
-    if (candidate.component_count > plain) break;
-    yield_point();
-    const double bic = least_bic(task, *modes, candidate.mixture);
-    if (bic < least) {
-      least = bic;
-      best = candidate.component_count;
-    }
-  }
-  return best;
-}
-
-/// k = auto: by the BIC of the sample without its tail, which would pass for a law of its own.
-bool choose_components(Task& task, const BinnedMoments& binned, std::vector<Mixture>& starts) {
-  ComponentCountSettings choice;
-  choice.noise = task.settings.noise;
-  choice.known_noise_variance = task.pilot_noise();
-  choice.largest = task.settings.largest_component_count;
-  choice.seed = task.settings.seed;
-  const bool thin_tail = binned.bins[0].total_weight() > 0.98 * task.tensor.total_weight();
-  const int bins = task.settings.guard && thin_tail ? 1 : static_cast<int>(bin_count);
-  Outcome<ComponentCount> chosen =
-      choose_component_count(moments_of_bins(binned, bins), sample_of_bins(binned, bins), choice);
-  if (!chosen) {
-    task.refuse(chosen.refusal());
-    return false;
-  }
-  task.settings.component_count = task.report().component_count =
-      fewest_laws(task, chosen.value(), best_matched(chosen.value()));
-  for (const ComponentCandidate& candidate : chosen.value().candidates) {
-    const bool taken = candidate.component_count == task.settings.component_count;
-    if (taken) starts.push_back(candidate.mixture);
-    std::optional<double> ratio;
-    if (candidate.matched && candidate.dof > 0)
-      ratio = candidate.distance / static_cast<double>(candidate.dof);
-    task.report().candidates.push_back(
-        {candidate.component_count, candidate.mean_log_likelihood, candidate.bic, ratio, taken});
-  }
-  return true;
 }
 
 /// The best start there is, in pilot coordinates: what the polish says now, or else the last fit.

@@ -1,11 +1,13 @@
 // One law is least squares: the weighted one of the state, from its moments of order two, with its own
 // errors.
 #include <cmath>
+#include <limits>
 
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/linalg/packed.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 #include "mixstream/refinement/examiner.hpp"
 #include "mixstream/refinement/fit_conditions.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/solving/task.hpp"
 
 namespace mixstream::solving {
@@ -16,10 +18,12 @@ Mixture least_squares_law(const Task& task) {
   const std::size_t d = task.feature_count();
   Mixture law = empty_mixture(1, d);
   law.weights[0] = 1.0;
-  DenseMatrix second = task.tensor.view(0, 1, 1);
   const DenseMatrix cross = task.tensor.view(1, 1, 0);
   law.coefficients = cross.values;
-  if (!cholesky_solve(second, law.law(0))) throw std::runtime_error("the features are nearly dependent");
+  PivotedCholesky factor(d);
+  if (factor.factor(packed_from(task.tensor.view(0, 1, 1))) < d)
+    throw std::runtime_error("the features are nearly dependent");
+  factor.solve(law.law(0));
   double residual = task.tensor.view(2, 0, 0)(0, 0);
   const double least = 1e-14 * residual;
   for (std::size_t j = 0; j < d; ++j) residual -= law.coefficients[j] * cross.values[j];
@@ -57,8 +61,8 @@ DenseMatrix information_of(const Task& task, const Mixture& law) {
   return information;
 }
 
-/// J of the law as it stands, where there are moments enough to take it.
-void measure(const Task& task, RefinedFit& fit) {
+/// The law with its J, where there are moments enough to take it.
+RefinedFit measured(const Task& task, RefinedFit fit) {
   const Conditions conditions(task.tensor, task.solution.sample,
                               choose_conditions(task.layout, RefineSettings{}.largest_condition_count));
   const SamplePrior known{to_parameters(fit.mixture, fit.noise), fit.information};
@@ -72,8 +76,8 @@ void measure(const Task& task, RefinedFit& fit) {
     fit.conditions = taken.value().conditions;
     fit.condition_count = taken.value().condition_count;
   }
-  Examiner examiner(task.tensor, task.solution.sample);
-  examiner.examine(fit);
+  return Examiner(task.tensor, task.solution.sample)
+      .examined(std::move(fit), -std::numeric_limits<double>::infinity());
 }
 
 }  // namespace
@@ -87,7 +91,7 @@ void fit_one_law(Task& task) {
   const DenseMatrix covariance = covariance_from(fit.information);
   for (std::size_t i = 0; i < covariance.rows; ++i)
     fit.standard_errors.push_back(std::sqrt(std::max(covariance(i, i), 0.0)));
-  measure(task, fit);
+  fit = measured(task, std::move(fit));
   const MixtureErrors errors =
       raw_mixture_errors(fit.mixture, fit.noise, covariance, task.layout, task.tensor.pilot());
   fit.by_likelihood = task.evidence.laws_by_likelihood = !fit.accepted;

@@ -10,8 +10,8 @@
 #include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 #include "mixstream/regression/identifiability.hpp"
-#include "mixstream/regression/linear_algebra.hpp"
 #include "mixstream/regression/systems.hpp"
 #include "mixstream/solving/task.hpp"
 

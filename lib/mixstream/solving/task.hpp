@@ -11,6 +11,10 @@
 #include "mixstream/solving/solve.hpp"
 #include "mixstream/tensor/spectral.hpp"
 
+namespace mixstream {
+struct BinnedMoments;
+}
+
 namespace mixstream::solving {
 
 struct Task {
@@ -55,8 +59,10 @@ void follow_paper(Task& task);    ///< the paper's estimator, as it stands
 void run_em(Task& task);          ///< EM on the sample
 void fit_one_law(Task& task);     ///< k = 1: least squares of all rows
 void refine_moments(Task& task);  ///< the default: moments, then likelihood
-void choose_model(Task& task);    ///< the larger model that doubts call for, where the held rows choose it
-void follow_modes(Task& task);    ///< rows in order, other noise
+/// k = auto: the number of laws of least BIC, and where to begin with it. False: refused.
+bool choose_components(Task& task, const BinnedMoments& binned, std::vector<Mixture>& starts);
+void choose_model(Task& task);  ///< the larger model that doubts call for, where the held rows choose it
+void follow_modes(Task& task);  ///< rows in order, other noise
 
 /// The rank-k start of the moments, in pilot coordinates; none where they give none.
 std::vector<Mixture> spectral_starts(Task& task);

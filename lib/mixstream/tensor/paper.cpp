@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/moments/features/moment_set.hpp"
 #include "mixstream/regression/identifiability.hpp"
 #include "mixstream/tensor/decomposition.hpp"

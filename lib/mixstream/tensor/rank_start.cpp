@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/regression/identifiability.hpp"
 #include "mixstream/tensor/decomposition.hpp"
 #include "mixstream/tensor/workspace.hpp"
@@ -200,7 +201,7 @@ bool RankStart::regress_core(const PowerSystem& third) {
   for (std::size_t i = 0; i < target.size(); ++i) target[i] -= skew * third.mean[i];
   std::vector<double> projected(inner_.size());
   multiply_transposed(w_.lifted, target, projected);
-  if (!w_.core_system.decompose(w_.core_gram, 1e-9)) return false;
+  if (!w_.core_system.decompose(w_.core_gram, estimated_cutoff)) return false;
   w_.core_system.solve(projected, core_, w_.scratch);
   explained_ = dot(projected, core_);
   const double bound = 1.0 / std::sqrt(std::max(settings_.least_weight, 1e-4));  // |S_ijl| <= max |s_h|

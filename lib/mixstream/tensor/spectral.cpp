@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mixstream/linalg/products.hpp"
 #include "mixstream/tensor/workspace.hpp"
 
 namespace mixstream {

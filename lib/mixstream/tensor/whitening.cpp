@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mixstream/regression/linear_algebra.hpp"
+#include "mixstream/linalg/products.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 
 namespace mixstream {
 

@@ -72,8 +72,7 @@ std::string sentence(Finding finding, const Evidence& e) {
   switch (finding) {
     case Finding::collapsed_law:
       return "do not trust these laws: one of them has collapsed onto a few rows, and the moments contradict "
-             "all of "
-             "them. Look at the largest rows, or let the noise have tails (--noise tails).";
+             "all of them. Look at the largest rows, or let the noise have tails (--noise tails).";
     case Finding::lost_law:
       return "one law is not there: its weight is within its own error. Fewer laws explain the rows as well.";
     case Finding::laws_coincide:
@@ -88,28 +87,23 @@ std::string sentence(Finding finding, const Evidence& e) {
              "per-law).";
     case Finding::undetermined:
       return "do not trust these laws: the rows do not determine them, their errors are as large as the "
-             "response "
-             "itself. Wait for more rows, or ask for fewer laws.";
+             "response itself. Wait for more rows, or ask for fewer laws.";
     case Finding::unlikely:
       return "do not trust these laws: other laws explain the sample of rows far better, but not the moments "
-             "of "
-             "all rows. Wait for more rows.";
+             "of all rows. Wait for more rows.";
     case Finding::not_met_again:
       return "do not trust these laws yet: no other start of the search came back to them. More rows decide.";
     case Finding::rivals:
       return "do not trust these laws yet: other starts met different ones that explain the rows as well. "
-             "More "
-             "rows decide.";
+             "More rows decide.";
     case Finding::parted:
       return fmt::format(
           "do not trust these laws: the moments and the scores of the rows lead to different ones{}. One of "
-          "the "
-          "two is a wrong optimum: give another --seed.",
+          "the two is a wrong optimum: give another --seed.",
           apart_words(e.parting));
     case Finding::tail_rows:
       return "do not trust these laws: rows far outside the bulk have ruined the moments. Look at the "
-             "largest "
-             "rows, or let the noise have tails (--noise tails).";
+             "largest rows, or let the noise have tails (--noise tails).";
     case Finding::large_doubt:
       return "do not trust these laws: " + doubt_words(e, e.tolerance);
     case Finding::unbounded_misfit:
@@ -118,8 +112,7 @@ std::string sentence(Finding finding, const Evidence& e) {
     case Finding::bounded_misfit:
       return fmt::format(
           "usable with care: the moments of all rows contradict the model ({}), but the rows that are held "
-          "exclude "
-          "that what is missing moves the laws by more than {:.2f} noise sd.",
+          "exclude that what is missing moves the laws by more than {:.2f} noise sd.",
           chance(e), largest_bound(e));
     case Finding::small_doubt:
       return "usable: " + doubt_words(e, 0.0);

@@ -1,5 +1,5 @@
-"""The same rows through tool, C++, C, Python and R: one sample, one set of moments, the same laws. And one blob everywhere: made
-in Python, inspected by the tool, merged in R.   run.py TOOL C_PROGRAM CPP_PROGRAM"""
+"""The same rows through tool, C++, C, Python, R and DuckDB: one sample, one set of moments, the same laws. And one blob everywhere:
+made in Python, inspected by the tool, merged in R.   run.py TOOL C_PROGRAM CPP_PROGRAM [DUCKDB_LIBRARY DUCKDB_EXTENSION]"""
 
 import json
 import pathlib
@@ -12,9 +12,12 @@ import numpy
 import pandas
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+sys.path.insert(1, str(pathlib.Path(__file__).parents[1] / "duckdb"))
 import blob  # noqa: E402
+import database  # noqa: E402
 
 TOOL, C_PROGRAM, CPP_PROGRAM = sys.argv[1:4]
+DUCKDB = sys.argv[4:] if len(sys.argv) == 6 and pathlib.Path(sys.argv[4]).exists() else None
 HERE = pathlib.Path(__file__).parent
 
 SOLVE = {"k": 3, "polish": "off", "modes": "independent", "noise": "shared"}
@@ -84,6 +87,21 @@ class Passes:
         cross = numpy.concatenate([models[0].moments(p)["cross"] for p in (1, 2, 3)])
         return {"cross": cross, "report": json.loads(models[0].report().json)}
 
+    def duckdb(self, name, numbered, threads):
+        """From CSV in one thread, or from Parquet in several, each of which has parts."""
+        with database.Database(*DUCKDB, threads=threads) as db:
+            file = str(self.folder / "rows.csv")
+            if threads > 1:
+                db.sql(f"SET threads = 1; CREATE TABLE rows AS SELECT row_number() OVER () - 1 AS id, * FROM '{file}'; SET threads = {threads}")
+                file = str(self.folder / "rows.parquet")
+                db.sql(f"COPY rows TO '{file}' (ROW_GROUP_SIZE 4096)")
+            options = json.dumps({**SOLVE, "features": "u,v", "response": "y"})
+            row = "id" if numbered else "NULL"
+            db.sql(f"CREATE TABLE states AS SELECT mixstream_state(y, [u, v], NULL, {row}, '{options}') AS state FROM '{file}'")
+            self.state(name).write_bytes(db.blob("(SELECT state FROM states)"))
+            cross = [db.sql(f"SELECT mixstream_moments(state, 'cross', {p})::JSON FROM states") for p in (1, 2, 3)]
+            return {"cross": sum(map(json.loads, cross), []), "report": json.loads(db.sql("SELECT mixstream_fit(state) FROM states"))}
+
     def sample(self, name):
         """By the format's page, not by the library."""
         return sorted(blob.State(self.state(name).read_bytes()).sample().values())
@@ -133,11 +151,15 @@ def main():
         plain = {"tool": passes.tool(), "cpp": passes.program("cpp", [CPP_PROGRAM], False),
                  "c": passes.program("c", [C_PROGRAM], False), "python": passes.python("python", False, [everything]),
                  "r": passes.program("r", r, False)}
+        if DUCKDB:
+            plain["duckdb"] = passes.duckdb("duckdb", False, 1)
         compare(passes, plain, "tool", same_sample=True)
 
         print("with their numbers; Python has them shuffled, in three parts that merge")
         numbered = {"cpp": passes.program("cpp", [CPP_PROGRAM], True), "c": passes.program("c", [C_PROGRAM], True),
                     "python": passes.python("python", True, shuffled), "r": passes.program("r", r, True)}
+        if DUCKDB:
+            numbered["duckdb"] = passes.duckdb("duckdb", True, 4)
         compare(passes, numbered, "c", same_sample=True)
 
         # Another sample moves laws by about one standard error where there is no polish; one that holds every row does not.

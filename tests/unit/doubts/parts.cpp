@@ -71,16 +71,34 @@ TEST_CASE("equal pairs tell a stuck sensor from rounding") {
   Random random(4);
   std::vector<double> fine, stuck;
   for (int i = 0; i < 5000; ++i) fine.push_back(1e-5 * std::round(random.normal() / 1e-5));
-  CHECK(equal_pairs(fine, 1e-5).p > 1e-3);
+  CHECK(equal_pairs(fine).log_p > std::log(1e-3));
   stuck = fine;
   for (std::size_t i = 0; i < 100; ++i) stuck[i] = stuck[i % 20];
-  CHECK(equal_pairs(stuck, 1e-5).p < 1e-9);
+  CHECK(equal_pairs(stuck).log_p < std::log(1e-9));
   std::vector<double> exact;
   for (int i = 0; i < 5000; ++i) exact.push_back(random.normal());
-  CHECK(equal_pairs(exact, 0.0).p == 1.0);
+  CHECK(equal_pairs(exact).log_p == 0.0);
   for (std::size_t i = 0; i < 40; ++i) exact[i] = exact[i + 40];
-  CHECK(equal_pairs(exact, 0.0).p < 1e-9);
-  CHECK(equal_pairs(exact, 0.0).share == doctest::Approx(80.0 / 5000.0));
+  CHECK(equal_pairs(exact).log_p < std::log(1e-9));
+  CHECK(equal_pairs(exact).share == doctest::Approx(80.0 / 5000.0));
+  for (std::size_t i = 0; i < 1000; ++i) exact[i] = exact[i % 20];
+  CHECK(equal_pairs(exact).log_p < -3000.0);
+}
+
+TEST_CASE("numbers of six digits, and floats, are no stuck sensor") {
+  Random random(9);
+  std::vector<double> digits, floats;
+  for (int i = 0; i < 5000; ++i) {
+    const double value = 8.0 + 12.0 * random.normal();
+    const double step = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 5.0);
+    digits.push_back(step * std::round(value / step));
+    floats.push_back(static_cast<double>(static_cast<float>(value)));
+  }
+  CHECK(equal_pairs(digits).log_p > std::log(1e-3));
+  CHECK(equal_pairs(floats).log_p > std::log(1e-3));
+  for (std::size_t i = 0; i < 60; ++i) digits[i] = floats[i] = digits[i + 60 - i % 60];
+  CHECK(equal_pairs(digits).log_p < std::log(1e-9));
+  CHECK(equal_pairs(floats).log_p < std::log(1e-9));
 }
 
 TEST_CASE("chi-square and F agree with tables") {

@@ -1,4 +1,5 @@
 #include "mixstream/likelihood/score_kernel.hpp"
+#include "mixstream/linalg/packed.hpp"
 
 #include <doctest/doctest.h>
 

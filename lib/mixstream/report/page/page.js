@@ -321,9 +321,9 @@ const mixstreamPage = (() => {
   function candidatesWords(candidates) {
     const best = Math.min(...candidates.map((one) => one.bic ?? Infinity));
     const worst = Math.max(...candidates.map((one) => one.bic ?? -Infinity));
-    return [make("p", {}, "Chosen by BIC on the sample; smaller is better."),
-      table("Candidates for the number of laws", ["k", "BIC a row", "above the best", "J / dof"], candidates.map((one) =>
-        [`${one.k}${one.chosen ? " (chosen)" : ""}`, one.bic === null ? "\u2013" : minus(one.bic.toFixed(4)),
+    return [make("p", {}, "Chosen by BIC on the held rows, under the noise that they prefer; smaller is better."),
+      table("Candidates for the number of laws", ["k", "noise", "probability", "BIC a row", "above the best", "J / dof"], candidates.map((one) =>
+        [`${one.k}${one.chosen ? " (chosen)" : ""}`, one.noise ?? "\u2013", one.probability === undefined ? "\u2013" : one.probability.toFixed(2), one.bic === null ? "\u2013" : minus(one.bic.toFixed(4)),
           make("td", { class: "meter-cell" }, meter(one.bic === null || worst === best ? 0 : (one.bic - best) / (worst - best))),
           one.j_per_dof === null ? "\u2013" : plain(one.j_per_dof)]))];
   }

@@ -1,5 +1,5 @@
 // Factorisations in pieces against sums written out, and what must not depend on the pieces.
-#include "mixstream/regression/sliced.hpp"
+#include "mixstream/linalg/blocked.hpp"
 
 #include <doctest/doctest.h>
 
@@ -49,7 +49,7 @@ TEST_CASE("the Cholesky factor multiplied out is the matrix") {
     CAPTURE(n);
     const std::vector<double> a = positive_matrix(n, 1.0, n);
     std::vector<double> factor = a;
-    REQUIRE(sliced::cholesky(factor, n));
+    REQUIRE(linalg::cholesky(factor, n));
     double largest = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
@@ -65,7 +65,7 @@ TEST_CASE("the Cholesky factor multiplied out is the matrix") {
 TEST_CASE("a matrix that is not positive definite has no Cholesky factor") {
   std::vector<double> a = positive_matrix(130, 1.0, 1);
   a[100 * 130 + 100] = -1.0;
-  CHECK_FALSE(sliced::cholesky(a, 130));
+  CHECK_FALSE(linalg::cholesky(a, 130));
 }
 
 TEST_CASE("solving with the factor undoes it, however many columns") {
@@ -74,7 +74,7 @@ TEST_CASE("solving with the factor undoes it, however many columns") {
       CAPTURE(n);
       CAPTURE(columns);
       std::vector<double> factor = positive_matrix(n, static_cast<double>(n), n);
-      REQUIRE(sliced::cholesky(factor, n));
+      REQUIRE(linalg::cholesky(factor, n));
       const std::vector<double> wanted = random_values(n * columns, 5);
       std::vector<double> values(n * columns, 0.0);
       for (std::size_t i = 0; i < n; ++i) {
@@ -83,7 +83,7 @@ TEST_CASE("solving with the factor undoes it, however many columns") {
             values[i * columns + j] += factor[i * n + l] * wanted[l * columns + j];
         }
       }
-      sliced::solve_lower(factor, n, values, columns);
+      linalg::solve_lower(factor, n, values, columns);
       double largest = 0.0;
       for (std::size_t i = 0; i < values.size(); ++i)
         largest = std::max(largest, std::abs(values[i] - wanted[i]));
@@ -96,23 +96,23 @@ TEST_CASE("the condition of a diagonal matrix is the ratio of its ends") {
   const std::size_t n = 90;
   std::vector<double> a(n * n, 0.0);
   for (std::size_t i = 0; i < n; ++i) a[i * n + i] = i == 17 ? 1e-6 : 4.0;
-  REQUIRE(sliced::cholesky(a, n));
-  CHECK(1e6 * sliced::reciprocal_condition(a, n, 4.0) == doctest::Approx(0.25));
+  REQUIRE(linalg::cholesky(a, n));
+  CHECK(1e6 * linalg::reciprocal_condition(a, n, 4.0) == doctest::Approx(0.25));
 }
 
 TEST_CASE("products in pieces are the sums") {
   const std::size_t rows = 70, inner = 310, columns = 290;
   const std::vector<double> right = random_values(inner * columns, 2);
-  for (const sliced::Side side : {sliced::Side::plain, sliced::Side::transposed}) {
+  for (const linalg::Side side : {linalg::Side::plain, linalg::Side::transposed}) {
     const std::vector<double> left = random_values(rows * inner, 3);
     std::vector<double> target(rows * columns, 99.0);
-    sliced::multiply(side, left, right, target, rows, inner, columns);
+    linalg::multiply(side, left, right, target, rows, inner, columns);
     double largest = 0.0;
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t j = 0; j < columns; ++j) {
         double sum = 0.0;
         for (std::size_t l = 0; l < inner; ++l)
-          sum += left[side == sliced::Side::plain ? i * inner + l : l * rows + i] * right[l * columns + j];
+          sum += left[side == linalg::Side::plain ? i * inner + l : l * rows + i] * right[l * columns + j];
         largest = std::max(largest, std::abs(sum - target[i * columns + j]));
       }
     }
@@ -144,7 +144,7 @@ TEST_CASE("eigenvalues of a reflected second difference matrix are the cosines")
       }
     }
     std::vector<double> values(n);
-    REQUIRE(sliced::eigenvalues(a, n, values));
+    REQUIRE(linalg::eigenvalues(a, n, values));
     for (std::size_t i = 0; i < n; ++i) {
       const double angle = std::acos(-1.0) * static_cast<double>(i + 1) / static_cast<double>(n + 1);
       REQUIRE(values[i] == doctest::Approx(2.0 - 2.0 * std::cos(angle)).epsilon(1e-10));
@@ -158,9 +158,9 @@ TEST_CASE("large factorisations stop for others many times") {
   std::vector<double> values(200);
   std::vector<double> copy = a;
   present_yielder = &counter;
-  REQUIRE(sliced::cholesky(a, 200));
+  REQUIRE(linalg::cholesky(a, 200));
   const int by_cholesky = counter.passes;
-  REQUIRE(sliced::eigenvalues(copy, 200, values));
+  REQUIRE(linalg::eigenvalues(copy, 200, values));
   present_yielder = nullptr;
   CHECK(by_cholesky >= 8);
   CHECK(counter.passes - by_cholesky >= 10);

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace mixstream::sliced {
+namespace mixstream::linalg {
 
 /// So many zeros. Allocates, and touches new memory piece by piece: its page faults cost more than the zeros.
 std::vector<double> zeros(std::size_t count);
@@ -16,6 +16,9 @@ std::vector<double> zeros(std::size_t count);
 /// A = L L': L into the lower triangle, what stands above the diagonal is spoilt. False unless positive
 /// definite. n^3 / 3 operations.
 bool cholesky(std::span<double> matrix, std::size_t n);
+
+/// vector becomes A^-1 vector, from the factor of A. n^2 products, in one piece.
+void solve(std::span<const double> factor, std::size_t n, std::span<double> vector);
 
 /// An estimate of 1 / (|A|_1 |A^-1|_1) from the factor and the norm of A: some solves of n^2 each. Allocates.
 double reciprocal_condition(std::span<const double> factor, std::size_t n, double norm);
@@ -33,4 +36,4 @@ void multiply(Side side, std::span<const double> left, std::span<const double> r
 /// up. Allocates; 4/3 n^3 operations.
 bool eigenvalues(std::span<double> matrix, std::size_t n, std::span<double> values);
 
-}  // namespace mixstream::sliced
+}  // namespace mixstream::linalg

@@ -1,10 +1,10 @@
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "mixstream/likelihood/score_kernel.hpp"
+#include "mixstream/linalg/packed.hpp"
 
 namespace mixstream {
 namespace {
@@ -14,10 +14,10 @@ constexpr double smallest_pivot = 1e-13;
 
 }  // namespace
 
-SymmetricSolver::SymmetricSolver(std::size_t size)
+PivotedCholesky::PivotedCholesky(std::size_t size)
     : size_(size), lower_(size * size), scale_(size), order_(size), work_(size), column_(size) {}
 
-std::size_t SymmetricSolver::factor(std::span<const double> packed) noexcept {
+std::size_t PivotedCholesky::factor(std::span<const double> packed) noexcept {
   const std::size_t n = size_;
   rank_ = 0;
   if (!std::ranges::all_of(packed, [](double value) { return std::isfinite(value); })) return 0;
@@ -56,7 +56,7 @@ std::size_t SymmetricSolver::factor(std::span<const double> packed) noexcept {
   return rank_;
 }
 
-void SymmetricSolver::forward(std::span<const double> vector) noexcept {
+void PivotedCholesky::forward(std::span<const double> vector) noexcept {
   for (std::size_t i = 0; i < rank_; ++i) {
     double value = vector[order_[i]] * scale_[order_[i]];
     for (std::size_t j = 0; j < i; ++j) value -= lower_[i * size_ + j] * work_[j];
@@ -64,8 +64,7 @@ void SymmetricSolver::forward(std::span<const double> vector) noexcept {
   }
 }
 
-void SymmetricSolver::solve(std::span<double> vector) noexcept {
-  forward(vector);
+void PivotedCholesky::back(std::span<double> vector) noexcept {
   std::ranges::fill(vector, 0.0);
   for (std::size_t i = rank_; i-- > 0;) {
     double value = work_[i];
@@ -75,32 +74,29 @@ void SymmetricSolver::solve(std::span<double> vector) noexcept {
   }
 }
 
-double SymmetricSolver::inverse_form(std::span<const double> vector) noexcept {
+void PivotedCholesky::solve(std::span<double> vector) noexcept {
+  forward(vector);
+  back(vector);
+}
+
+void PivotedCholesky::solve_root(std::span<double> vector) noexcept {
+  std::ranges::copy(vector, work_.begin());
+  back(vector);
+}
+
+double PivotedCholesky::inverse_form(std::span<const double> vector) noexcept {
   forward(vector);
   double sum = 0.0;
   for (std::size_t i = 0; i < rank_; ++i) sum += work_[i] * work_[i];
   return sum;
 }
 
-void SymmetricSolver::inverse(std::span<double> packed) noexcept {
+void PivotedCholesky::inverse(std::span<double> packed) noexcept {
   for (std::size_t i = 0; i < size_; ++i) {
     std::ranges::fill(column_, 0.0);
     column_[i] = 1.0;
     solve(column_);
     for (std::size_t j = 0; j <= i; ++j) packed[packed_index(i, j)] = column_[j];
-  }
-}
-
-void multiply_packed(std::span<const double> packed, std::span<const double> vector,
-                     std::span<double> result) noexcept {
-  std::ranges::fill(result, 0.0);
-  for (std::size_t i = 0; i < vector.size(); ++i) {
-    const double* row = packed.data() + packed_index(i, 0);
-    for (std::size_t j = 0; j < i; ++j) {
-      result[i] += row[j] * vector[j];
-      result[j] += row[j] * vector[i];
-    }
-    result[i] += row[i] * vector[i];
   }
 }
 

@@ -1,5 +1,7 @@
-#include "mixstream/regression/sliced.hpp"
+#include "mixstream/linalg/blocked.hpp"
 
+#include <blaze/math/lapack/clapack/potrf.h>
+#include <blaze/math/lapack/clapack/potrs.h>
 #include <cblas.h>
 
 #include <algorithm>
@@ -9,19 +11,9 @@
 #include <vector>
 
 #include "mixstream/core/yield_point.hpp"
+#include "mixstream/linalg/lapack.hpp"
 
-// LAPACK's parts, of which the drivers are made. The last arguments are hidden lengths of characters.
-extern "C" {
-void dpotrf_(const char* triangle, const int* n, double* a, const int* spacing, int* info, std::size_t);
-void dlatrd_(const char* triangle, const int* n, const int* columns, double* a, const int* spacing, double* e,
-             double* tau, double* w, const int* w_spacing, std::size_t);
-void dsytd2_(const char* triangle, const int* n, double* a, const int* spacing, double* d, double* e,
-             double* tau, int* info, std::size_t);
-void dsterf_(const int* n, double* d, double* e, int* info);
-void dlacn2_(const int* n, double* v, double* x, int* signs, double* estimate, int* stage, int* memory);
-}
-
-namespace mixstream::sliced {
+namespace mixstream::linalg {
 namespace {
 
 constexpr std::size_t block = 64;
@@ -68,7 +60,7 @@ bool cholesky(std::span<double> matrix, std::size_t n) {
     double* const corner = a + begin * n + begin;
     const int order = as_int(width), spacing = as_int(n);
     int info = 0;
-    dpotrf_("U", &order, corner, &spacing, &info, 1);  // reads rows as columns: its upper is our lower
+    blaze::potrf('U', order, corner, spacing, &info);  // reads rows as columns: its upper is our lower
     if (info != 0) return false;
     for (std::size_t top = begin + width; top < n; top += 4 * block) {
       yield_point();
@@ -79,6 +71,12 @@ bool cholesky(std::span<double> matrix, std::size_t n) {
     update_rest(a, n, begin, width);
   }
   return true;
+}
+
+void solve(std::span<const double> factor, std::size_t n, std::span<double> vector) {
+  const int order = as_int(n);
+  int info = 0;
+  blaze::potrs('U', order, 1, factor.data(), order, vector.data(), order, &info);
 }
 
 double reciprocal_condition(std::span<const double> factor, std::size_t n, double norm) {
@@ -166,4 +164,4 @@ bool eigenvalues(std::span<double> matrix, std::size_t n, std::span<double> valu
   return info == 0;
 }
 
-}  // namespace mixstream::sliced
+}  // namespace mixstream::linalg

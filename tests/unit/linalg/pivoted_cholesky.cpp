@@ -1,4 +1,5 @@
-#include "mixstream/likelihood/symmetric_solver.hpp"
+#include "mixstream/linalg/pivoted_cholesky.hpp"
+#include "mixstream/linalg/packed.hpp"
 
 #include <doctest/doctest.h>
 
@@ -38,7 +39,7 @@ std::vector<double> some_vector(std::size_t size, Random& random) {
 TEST_CASE("a regular matrix is solved, inverted and used as a form") {
   Random random(1);
   const std::vector<double> matrix = some_matrix(12, 30, random);
-  SymmetricSolver solver(12);
+  PivotedCholesky solver(12);
   REQUIRE(solver.factor(matrix) == 12);
   const std::vector<double> wanted = some_vector(12, random);
   std::vector<double> right(12);
@@ -60,7 +61,7 @@ TEST_CASE("a regular matrix is solved, inverted and used as a form") {
 TEST_CASE("a deficient matrix shows its rank, and a right side in its range is met") {
   Random random(2);
   const std::vector<double> matrix = some_matrix(10, 6, random);
-  SymmetricSolver solver(10);
+  PivotedCholesky solver(10);
   CHECK(solver.factor(matrix) == 6);
   std::vector<double> right(10);
   multiply_packed(matrix, some_vector(10, random), right);
@@ -72,7 +73,7 @@ TEST_CASE("a deficient matrix shows its rank, and a right side in its range is m
 }
 
 TEST_CASE("zero and broken matrices give zero steps") {
-  SymmetricSolver solver(3);
+  PivotedCholesky solver(3);
   std::vector<double> matrix(6);
   CHECK(solver.factor(matrix) == 0);
   matrix[2] = std::numeric_limits<double>::quiet_NaN();

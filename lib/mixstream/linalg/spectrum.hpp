@@ -1,31 +1,20 @@
-// The few dense operations that the solvers need, on plain storage: Blaze and LAPACK stay behind this file.
+// Eigenvalues of symmetric matrices, and what follows from them: rank, pseudo-inverse, root.
 //
-// Outputs are resized to fit; a buffer that already has the shape is reused without allocation. BLAS runs on
-// one thread. Nothing here throws on numbers: a decomposition that fails says so.
+// Buffers that already have the shape are reused without allocation. BLAS runs on one thread. Nothing here
+// throws on numbers unless said: a decomposition that fails says so.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "mixstream/core/dense.hpp"
+#include "mixstream/linalg/matrix.hpp"
 
 namespace mixstream {
 
-/// A matrix of zeros, reusing the storage of `matrix` where it is large enough.
-void reshape(DenseMatrix& matrix, std::size_t rows, std::size_t columns);
-
-/// result = left * right.
-void multiply(const DenseMatrix& left, const DenseMatrix& right, DenseMatrix& result);
-/// result = left' * right.
-void multiply_transposed(const DenseMatrix& left, const DenseMatrix& right, DenseMatrix& result);
-/// result = matrix * vector; no allocation. result must not overlap vector.
-void multiply(const DenseMatrix& matrix, std::span<const double> vector, std::span<double> result) noexcept;
-/// result = matrix' * vector; no allocation. result must not overlap vector.
-void multiply_transposed(const DenseMatrix& matrix, std::span<const double> vector,
-                         std::span<double> result) noexcept;
-
-double dot(std::span<const double> left, std::span<const double> right) noexcept;
-double norm(std::span<const double> vector) noexcept;
+/// The two cutoffs: an eigenvalue at most this share of the largest, at unit diagonal, is none. Of moments of
+/// rows, where only rounding keeps it from zero; and of covariances that are themselves estimates.
+inline constexpr double rank_cutoff = 1e-11;
+inline constexpr double estimated_cutoff = 1e-9;
 
 /// Eigenvalues in ascending order, and unit eigenvectors as the ROWS of `vectors`.
 struct SymmetricEigen {
@@ -41,10 +30,6 @@ struct SymmetricEigen {
   std::vector<double> work_;
   std::vector<int> integer_work_;
 };
-
-/// Solves matrix * solution = solution in place by Cholesky; the matrix is overwritten. False unless positive
-/// definite. n^3/3 operations, no allocation.
-bool cholesky_solve(DenseMatrix& matrix, std::span<double> solution) noexcept;
 
 /// A symmetric positive semidefinite matrix scaled to unit diagonal and decomposed: rank, pseudo-inverse,
 /// root.
@@ -66,6 +51,13 @@ struct ScaledEigen {
   void count_null(double cutoff) noexcept;
   DenseMatrix scaled_;
 };
+
+/// Rows W with W A W' = 1 on the numerical range of a symmetric non-negative A; at least one. Throws
+/// std::runtime_error where the decomposition fails.
+DenseMatrix inverse_root(const DenseMatrix& matrix, double cutoff = estimated_cutoff);
+
+/// The pseudo-inverse of a symmetric non-negative matrix, in the same scaled sense. Throws as inverse_root.
+DenseMatrix pseudo_inverse(const DenseMatrix& matrix);
 
 /// The null_count of ScaledEigen without its vectors, an eighth of the cost; all where that fails.
 std::size_t null_count_of(const DenseMatrix& matrix, double cutoff);

@@ -1,15 +1,15 @@
-#include "mixstream/refinement/numerics.hpp"
+#include "mixstream/linalg/whitener.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "mixstream/core/yield_point.hpp"
-#include "mixstream/regression/sliced.hpp"
+#include "mixstream/linalg/blaze.hpp"
+#include "mixstream/linalg/blocked.hpp"
+#include "mixstream/linalg/spectrum.hpp"
 
-namespace mixstream::numerics {
+namespace mixstream::linalg {
 namespace {
-
-constexpr double eigenvalue_cutoff = 1e-9;  // of the largest, at unit diagonal
 
 std::vector<double> inverse_scales(const auto& symmetric, std::size_t size) {
   std::vector<double> scales(size);
@@ -17,83 +17,21 @@ std::vector<double> inverse_scales(const auto& symmetric, std::size_t size) {
   return scales;
 }
 
-/// Eigenvectors (rows) of the matrix at unit diagonal whose eigenvalues stand above the cutoff.
-struct Range {
-  std::vector<double> scales;
-  Matrix vectors;
-  Vector values;
-  std::size_t first = 0;  // values ascend; those from here on count
-};
-
-Range numerical_range(const Matrix& symmetric) {
-  Range range;
-  range.scales = inverse_scales(symmetric, symmetric.rows());
-  Matrix scaled = symmetric;
-  for (std::size_t i = 0; i < scaled.rows(); ++i) {
-    for (std::size_t j = 0; j < scaled.columns(); ++j) scaled(i, j) *= range.scales[i] * range.scales[j];
-  }
-  blaze::eigen(blaze::declsym(scaled), range.values, range.vectors);
-  const std::size_t size = range.values.size();
-  while (range.first + 1 < size &&
-         !(range.values[range.first] > eigenvalue_cutoff * range.values[size - 1])) {
-    ++range.first;
-  }
-  return range;
-}
-
 }  // namespace
-
-void use_one_thread() {
-  static const bool done = [] {
-    openblas_set_num_threads(1);
-    return true;
-  }();
-  static_cast<void>(done);
-}
-
-Matrix to_blaze(const DenseMatrix& matrix) {
-  return Matrix(matrix.rows, matrix.columns, matrix.values.data());
-}
-
-DenseMatrix to_dense(const Matrix& matrix) {
-  DenseMatrix result{matrix.rows(), matrix.columns(), std::vector<double>(matrix.rows() * matrix.columns())};
-  view_of(result) = matrix;
-  return result;
-}
-
-Matrix inverse_root(const Matrix& symmetric) {
-  const Range range = numerical_range(symmetric);
-  const std::size_t size = symmetric.rows();
-  Matrix root(size - range.first, size);
-  for (std::size_t i = range.first; i < size; ++i) {
-    const double stretch = 1.0 / std::sqrt(range.values[i]);
-    for (std::size_t j = 0; j < size; ++j) {
-      root(i - range.first, j) = range.vectors(i, j) * stretch * range.scales[j];
-    }
-  }
-  return root;
-}
-
-Matrix pseudo_inverse(const Matrix& symmetric) {
-  const Matrix root = inverse_root(symmetric);
-  return blaze::trans(root) * root;
-}
 
 Whitener::Whitener(const DenseMatrix& covariance, std::size_t leading) : size_(leading), rank_(leading) {
   use_one_thread();
   inverse_scale_ = inverse_scales(covariance, size_);
   const double norm = scale_into_factor(covariance);
-  std::vector<double> scaled = sliced::zeros(factor_.size());
-  std::ranges::copy(factor_, scaled.begin());
+  DenseMatrix scaled{size_, size_, zeros(factor_.size())};
+  std::ranges::copy(factor_, scaled.values.begin());
   yield_point();
   // A reciprocal condition above the cutoff proves that no eigenvalue stands below it.
-  regular_ = sliced::cholesky(factor_, size_) &&
-             sliced::reciprocal_condition(factor_, size_, norm) > 3.0 * eigenvalue_cutoff;
+  regular_ = cholesky(factor_, size_) && reciprocal_condition(factor_, size_, norm) > 3.0 * estimated_cutoff;
   if (regular_) return;
-  const Matrix root = inverse_root(Matrix(size_, size_, scaled.data()));
-  rank_ = root.rows();
-  factor_.assign(rank_ * size_, 0.0);
-  MatrixView(factor_.data(), rank_, size_) = root;
+  DenseMatrix root = inverse_root(scaled);
+  rank_ = root.rows;
+  factor_ = std::move(root.values);
 }
 
 /// Returns the largest row sum.
@@ -123,16 +61,16 @@ void Whitener::apply(std::span<const double> rows, std::size_t columns, std::vec
   std::vector<double> scaled(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(size_ * columns));
   scale_rows(scaled, columns);
   if (regular_) {
-    sliced::solve_lower(factor_, size_, scaled, columns);
+    solve_lower(factor_, size_, scaled, columns);
     result = std::move(scaled);
     return;
   }
   result.assign(rank_ * columns, 0.0);
-  sliced::multiply(sliced::Side::plain, factor_, scaled, result, rank_, size_, columns);
+  multiply(Side::plain, factor_, scaled, result, rank_, size_, columns);
 }
 
 std::vector<double> Whitener::root() const {
-  std::vector<double> result = sliced::zeros(size_ * rank_);
+  std::vector<double> result = zeros(size_ * rank_);
   if (regular_) {
     for (std::size_t i = 0; i < size_; ++i) {
       if (i % 64 == 0) yield_point();
@@ -172,4 +110,4 @@ double Whitener::mean_variance(const Whitener& other) const {
   return trace / static_cast<double>(rank_);
 }
 
-}  // namespace mixstream::numerics
+}  // namespace mixstream::linalg

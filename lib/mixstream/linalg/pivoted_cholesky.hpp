@@ -10,9 +10,9 @@ namespace mixstream {
 
 /// Cholesky with pivoting, after scaling to a unit diagonal: rank-revealing, and directions that the matrix
 /// does not determine stay zero in solutions. Matrices are lower triangles, packed row by row.
-class SymmetricSolver {
+class PivotedCholesky {
  public:
-  explicit SymmetricSolver(std::size_t size);  ///< allocates size^2 numbers
+  explicit PivotedCholesky(std::size_t size);  ///< allocates size^2 numbers
 
   std::size_t size() const noexcept { return size_; }
 
@@ -24,6 +24,10 @@ class SymmetricSolver {
   /// vector = A^+ vector, in place. No throw, no allocation; rank^2 products.
   void solve(std::span<double> vector) noexcept;
 
+  /// vector = R^+ vector in place, where R'R = A: a draw of unit covariance becomes one of covariance A^+. No
+  /// throw, no allocation.
+  void solve_root(std::span<double> vector) noexcept;
+
   /// vector' A^+ vector. No throw, no allocation; rank^2 / 2 products.
   double inverse_form(std::span<const double> vector) noexcept;
 
@@ -32,6 +36,7 @@ class SymmetricSolver {
 
  private:
   void forward(std::span<const double> vector) noexcept;  // work = L^-1 P' D vector
+  void back(std::span<double> vector) noexcept;           // vector = D P L'^-1 work
 
   std::size_t size_;
   std::size_t rank_ = 0;
@@ -41,9 +46,5 @@ class SymmetricSolver {
   std::vector<double> work_;
   std::vector<double> column_;
 };
-
-/// result = A vector for a packed symmetric A. No throw, no allocation.
-void multiply_packed(std::span<const double> packed, std::span<const double> vector,
-                     std::span<double> result) noexcept;
 
 }  // namespace mixstream
