@@ -54,7 +54,7 @@ Joined Joiner::take(std::string_view topic, std::span<const std::byte> payload, 
   if (found == settings_.topics.end()) return {.refused = no_column};  // of a subscription that is ending
   const auto column = static_cast<std::size_t>(found - settings_.topics.begin());
   name_ = wildcards_of(found->filter, topic);
-  if (name_.size() > longest_sensor) return {.refused = name_of(PayloadFault::bad_sensor)};
+  if (name_.size() > longest_sensor) return {.refused = name_of(RowFault::bad_sensor)};
   const ReadValue read = reader_.read(payload);
   if (read.fault != nullptr) return {.refused = read.fault, .sensor = name_};
   const double time = std::isnan(read.time) ? arrival : read.time;

@@ -19,7 +19,7 @@ namespace dom = simdjson::dom;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t longest_value = 65536;  // bytes of a message
 
-ReadValue faulty(PayloadFault fault) {
+ReadValue faulty(RowFault fault) {
   return {name_of(fault), missing, missing, missing, missing};
 }
 
@@ -40,11 +40,11 @@ class ValueReader::Work {
 
   ReadValue read_object(const dom::object& object) const {
     ReadValue read;
-    if (!take(object, fields.value, read.value)) return faulty(PayloadFault::not_a_number);
-    if (std::isnan(read.value)) return faulty(PayloadFault::missing_value);
+    if (!take(object, fields.value, read.value)) return faulty(RowFault::not_a_number);
+    if (std::isnan(read.value)) return faulty(RowFault::missing_value);
     const bool sound = take(object, fields.time, read.time) && take(object, fields.sequence, read.sequence) &&
                        take(object, fields.epoch, read.epoch);
-    return sound ? read : faulty(PayloadFault::not_a_number);
+    return sound ? read : faulty(RowFault::not_a_number);
   }
 
   ValueFields fields;
@@ -58,16 +58,16 @@ ValueReader& ValueReader::operator=(ValueReader&&) noexcept = default;
 ValueReader::~ValueReader() = default;
 
 ReadValue ValueReader::read(std::span<const std::byte> payload) {
-  if (payload.size() > longest_value) return faulty(PayloadFault::bad_json);
+  if (payload.size() > longest_value) return faulty(RowFault::bad_json);
   const std::string_view text =
       work_->bytes.hold({reinterpret_cast<const char*>(payload.data()), payload.size()});
   dom::element root;
   const simdjson::error_code error = work_->parser.parse(text.data(), text.size(), false).get(root);
   if (error == simdjson::MEMALLOC) throw std::bad_alloc();  // that is no fault of the message
-  if (error != simdjson::SUCCESS) return faulty(PayloadFault::not_a_number);
+  if (error != simdjson::SUCCESS) return faulty(RowFault::not_a_number);
   if (dom::object object; root.get(object) == simdjson::SUCCESS) return work_->read_object(object);
   double number = 0.0;
-  if (root.get(number) != simdjson::SUCCESS) return faulty(PayloadFault::not_a_number);
+  if (root.get(number) != simdjson::SUCCESS) return faulty(RowFault::not_a_number);
   return {nullptr, number, missing, missing, missing};
 }
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "mixstream/linalg/matrix.hpp"
+#include "mixstream/core/dense.hpp"
 
 namespace mixstream {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/estimator/feedback.hpp"
 
 using namespace mixstream;
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "mixstream/likelihood/least_squares.hpp"
 #include "mixstream/likelihood/matching.hpp"
+#include "mixstream/linalg/least_squares.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 using namespace mixstream;
