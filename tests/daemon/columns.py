@@ -16,7 +16,7 @@ features = "1,t"
 response = "y"
 k = 2
 refit_interval = 0
-join_tolerance = "10s"
+join_tolerance = "1h"
 [stream.columns]
 t = "plant/+/t"
 y = "plant/+/y"
@@ -97,10 +97,10 @@ def counted(program, _same_state):
         wait_until(lambda: refused(daemon).get("no_value_yet") == 1, 20, "a row without its other column")
         publish(broker, "plant/7/t", ["1", "abc"])
         wait_until(lambda: refused(daemon).get("not_a_number") == 1, 20, "a value that is none")
-        publish(broker, "plant/7/y", ["5"])  # at its arrival, seconds at most after the other's: fresh
+        publish(broker, "plant/7/y", ["5"])  # at its arrival, an hour at most after the other's: fresh
         wait_until(lambda: figure(daemon, "folded") == 1, 20, "a row by times of arrival")
         publish(broker, "plant/8/t", [{"value": 1, "time": 1000}])
-        publish(broker, "plant/8/y", [{"value": 1, "time": 1010}, {"value": 1, "time": 1010.5}])
+        publish(broker, "plant/8/y", [{"value": 1, "time": 4600}, {"value": 1, "time": 4600.5}])
         wait_until(lambda: figure(daemon, "folded") == 2 and refused(daemon).get("stale_value") == 1, 20, "a stale value")
         wait_until(lambda: "raise it" in alarm(daemon, "refused"), 30, "the alarm says what to do")
         check(json.loads(daemon.stream("pump"))["source"] == "MQTT plant/+/t, plant/+/y", daemon.stream("pump"))
@@ -112,7 +112,7 @@ def configuration(program, _same_state):
                                 ('"plant/+/y"', '"plant/#"', "any number of levels"), ('"plant/+/y"', '"$share/g/plant/+/y"', "shared"),
                                 ('"plant/+/y"', '"+/+/t"', "overlap"), ("k = 2", 'k = 2\nformat = "csv"', "means nothing"),
                                 ("k = 2", 'k = 2\ntopic = "a"', "one source"), ("k = 2", 'k = 2\njoin_on = "z"', "make the rows"),
-                                ('"1,t"', '"1,u"', "columns lack 'u'"), ('y = "plant/+/y"', "y = 5", "filter in quotes")):
+                                ('"1,t"', '"1,u"', "no column 'u'"), ('y = "plant/+/y"', "y = 5", "filter in quotes")):
             daemon = Daemon(program, folder, "[mqtt]\n" + PLANT.replace(old, new, 1))
             said = subprocess.run([program, "-c", daemon.config, "--check-config"], capture_output=True, text=True, check=False)
             check(said.returncode == 78 and words in said.stderr, f"{new}: {said.stderr}")

@@ -2,6 +2,7 @@
 
 import json
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -41,9 +42,9 @@ def solved(program, solvers):
         started.append(daemon)
         daemon.start().wait_ready()
         wait_until(lambda: all(daemon.metric("mixstream_rows_folded_total", f"pump{n}") == 2000 for n in range(STREAMS)), 60, "all rows")
-        for round_number in range(2):
+        for _ in range(2):
             before = {n: daemon.metric("mixstream_refits_total", f"pump{n}") for n in range(STREAMS)}
-            wait_until(lambda: ask_all(daemon, round_number), 60, "all are asked for")
+            daemon.process.send_signal(signal.SIGUSR1)
             wait_until(lambda: all(daemon.metric("mixstream_refits_total", f"pump{n}") > before[n] for n in before), 120,
                        "each stream is solved")
         check(daemon.terminate() == 0, "exit 0")
@@ -52,12 +53,6 @@ def solved(program, solvers):
         found = [laws(daemon, n) for n in range(STREAMS)]
         check(daemon.terminate() == 0, "exit 0")
         return found
-
-
-def ask_all(daemon, _round):
-    """SIGUSR1: every stream."""
-    daemon.process.send_signal(10)
-    return True
 
 
 def close(one, two):
