@@ -1,7 +1,6 @@
 // Little-endian bytes, written and read one value after the other.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -33,11 +32,7 @@ class ByteWriter {
       for (const double value : values) put(value);
     }
   }
-  void put(std::span<const std::byte> bytes) {
-    const std::size_t before = bytes_.size();
-    bytes_.resize(before + bytes.size());
-    std::ranges::copy(bytes, bytes_.begin() + static_cast<std::ptrdiff_t>(before));
-  }
+  void put(std::span<const std::byte> bytes);
   void put_text(std::string_view text) {
     put(static_cast<std::uint32_t>(text.size()));
     put(std::as_bytes(std::span(text)));
