@@ -292,7 +292,7 @@ TEST_CASE("rows of bins that are left out do not enter, and a polish that holds 
 TEST_CASE("a restored driver continues bit for bit, and no row allocates") {
   Stream stream;
   const PolishDriverSettings settings{
-      .first_check = 1000, .polish = {.move_every = 1000}, .drift = {.settle_rows = 2000}};
+      .first_check = 1000, .scoring = {.move_every = 1000}, .drift = {.settle_rows = 2000}};
   PolishDriver continuous(settings);
   continuous.reconcile(stream.refined, stream.sample, 1000);
   PolishDriver first(settings);

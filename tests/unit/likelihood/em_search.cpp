@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "mixstream/likelihood/common_law.hpp"
 #include "mixstream/likelihood/matching.hpp"
-#include "mixstream/linalg/least_squares.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 using namespace mixstream;
@@ -36,7 +36,7 @@ TEST_CASE("least squares agrees with the normal equations solved by hand, far fr
     const double x[2] = {1.0, t[i]};
     rows.add({x, 1e7 + y[i], i == 3 ? 2.0 : 1.0});
   }
-  const LeastSquares fit = least_squares(RowBlocks(rows));
+  const CommonLaw fit = common_law(RowBlocks(rows));
   // weights 1,1,1,2: sum w = 5, t = 9, t^2 = 23, y = 24, t y = 59; det = 5*23 - 81 = 34
   CHECK(fit.law[0] - 1e7 == doctest::Approx((24.0 * 23.0 - 9.0 * 59.0) / 34.0).epsilon(1e-7));
   CHECK(fit.law[1] == doctest::Approx((5.0 * 59.0 - 9.0 * 24.0) / 34.0).epsilon(1e-7));
@@ -67,7 +67,7 @@ TEST_CASE("starts on the rows' scale find laws in any units, and every start is 
 TEST_CASE("starts scatter about the least-squares law by as much as y does") {
   const RowTable rows = far_units(500, 3);
   const RowBlocks blocks(rows);
-  const LeastSquares common = least_squares(blocks);
+  const CommonLaw common = common_law(blocks);
   Random random(8);
   double mean = 0.0;
   double squares = 0.0;

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "mixstream/likelihood/common_law.hpp"
 #include "mixstream/likelihood/em_search.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
@@ -47,16 +48,18 @@ TEST_CASE("swaps lead from wrong optima of five laws to the likeliest one, where
   CHECK(by_swaps == 6);
 }
 
-TEST_CASE("the length of a vector by the factor of G is the root of its form") {
-  SmallCholesky factor(3);
+TEST_CASE("the length of a direction is the root of its quadratic form") {
   const double g[3][3] = {{4.0, 1.0, -0.5}, {1.0, 3.0, 0.25}, {-0.5, 0.25, 2.0}};
-  factor.factor(std::vector<double>{g[0][0], g[1][0], g[1][1], g[2][0], g[2][1], g[2][2]});
+  const CommonLaw common{.law = {},
+                         .noise_variance = 1.0,
+                         .second = {g[0][0], g[1][0], g[1][1], g[2][0], g[2][1], g[2][2]},
+                         .factor = PivotedCholesky(3)};
   const std::vector<double> v{0.5, -2.0, 1.5};
   double form = 0.0;
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = 0; j < 3; ++j) form += v[i] * g[i][j] * v[j];
   }
-  CHECK(factor.length(v) == doctest::Approx(std::sqrt(form)));
+  CHECK(common.length(v) == doctest::Approx(std::sqrt(form)));
 }
 
 TEST_CASE("swaps end once the likelihood is enough, and leave what patience does not reach") {

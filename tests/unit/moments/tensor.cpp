@@ -12,15 +12,15 @@ using namespace mixstream;
 
 namespace {
 
-struct Sample {
+struct RandomRows {
   RowTable rows;
   Layout layout;
 };
 
-Sample random_rows(int features, int constant, int count, double centre, unsigned seed) {
+RandomRows random_rows(int features, int constant, int count, double centre, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;
-  Sample sample{{static_cast<std::size_t>(features), {}, {}, {}}, {features, constant}};
+  RandomRows sample{{static_cast<std::size_t>(features), {}, {}, {}}, {features, constant}};
   std::vector<double> x(static_cast<std::size_t>(features));
   for (int i = 0; i < count; ++i) {
     for (double& value : x) value = centre + normal(random);
@@ -31,7 +31,7 @@ Sample random_rows(int features, int constant, int count, double centre, unsigne
 }
 
 /// Dense z^(6) sums over every index tuple, the slow and obvious way.
-MomentTensor brute_force(const Sample& sample, const Pilot& pilot) {
+MomentTensor brute_force(const RandomRows& sample, const Pilot& pilot) {
   MomentTensor tensor(sample.layout, pilot);
   const int m = sample.layout.variables();
   for (std::size_t i = 0; i < sample.rows.size(); ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("collapsed powers keep inner products of symmetric tensors") {
 
 TEST_CASE("changing coordinates equals summing in them") {
   for (const int constant : {0, 1, -1}) {
-    const Sample sample = random_rows(3, constant, 40, 2.0, 11);
+    const RandomRows sample = random_rows(3, constant, 40, 2.0, 11);
     const Pilot raw = Pilot::identity(sample.layout.variables());
     Pilot other = raw;
     for (std::size_t j = 1; j < other.scale.size(); ++j) {

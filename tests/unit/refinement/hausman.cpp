@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "mixstream/likelihood/parameters.hpp"
+#include "mixstream/linalg/matrix.hpp"
 
 using namespace mixstream;
 
