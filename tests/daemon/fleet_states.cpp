@@ -7,6 +7,7 @@
 
 #include "mixstream/core/random.hpp"
 #include "mixstream/estimator.hpp"
+#include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/device_message.hpp"
 #include "mixstream/moments/state.hpp"
 #include "mixstream/moments/state_file.hpp"
