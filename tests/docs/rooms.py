@@ -27,7 +27,7 @@ def rooms():
     """Room -> rooms that its files include, each with one file that does."""
     found = {FACE: {}, **{path.name: {} for path in folders()}}
     for file in sorted((ROOT / "lib").rglob("*")):
-        if file.suffix not in (".hpp", ".cpp", ".h") or "bindings" in file.parts:
+        if file.suffix not in (".hpp", ".cpp", ".h") or "bindings" in file.relative_to(ROOT).parts:
             continue
         for header in re.findall(r'^#include "((?:mixstream|input)/[^"]+)"', file.read_text(), re.M):
             target = ROOT / "lib" / header

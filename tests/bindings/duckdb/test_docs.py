@@ -26,7 +26,7 @@ def blocks():
 class Docs(Case):
     def test_the_page_says_what_is_so(self):
         os.chdir(CASE.folder)
-        for threads in (2, 1):
+        for threads in (4, 2, 1):
             printed, outputs = "", 0
             with self.database(threads=threads) as database:
                 for is_output, text in blocks():

@@ -59,11 +59,12 @@ def as_postgres(command, **keywords):
 
 
 class Server:
-    def __init__(self, programs, folder, limit_kib=None):
+    def __init__(self, programs, folder, limit_kib=None, starts=True):
         self.programs = programs
         self.folder = folder
         self.data = folder / "data"
-        self.environment = {**os.environ, "LD_LIBRARY_PATH": str(programs.lib), "OPENBLAS_NUM_THREADS": "1",
+        own = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        self.environment = {**own, "LD_LIBRARY_PATH": str(programs.lib), "OPENBLAS_NUM_THREADS": "1",
                             "LC_ALL": "C.UTF-8", "HOME": str(folder)}
         folder.mkdir(parents=True)
         if os.getuid() == 0:
@@ -76,13 +77,15 @@ class Server:
                            "parallel_setup_cost = 0\nparallel_tuple_cost = 0\nmin_parallel_table_scan_size = 0\n"
                            "jit = off\n")
         self.limit = [] if limit_kib is None else ["prlimit", f"--as={limit_kib * 1024}"]
-        self.start()
+        if starts:
+            self.start()
 
-    def _run(self, command):
+    def _run(self, command, **keywords):
         done = as_postgres([str(part) for part in command], env=self.environment, cwd=self.folder,
-                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **keywords)
         if done.returncode != 0:
             raise Failed(done.stdout)
+        return done.stdout
 
     def start(self):
         self._run(self.limit + [self.programs.bin / "pg_ctl", "-D", self.data, "-w", "-t", "120", "-l",
@@ -90,6 +93,12 @@ class Server:
 
     def stop(self):
         self._run([self.programs.bin / "pg_ctl", "-D", self.data, "-m", "immediate", "stop"])
+
+    def alone(self, statements, *before):
+        """What one process without a server prints, which runs the statements one after the other, under another program
+        such as valgrind. Errors do not end it."""
+        return self._run([*before, self.programs.bin / "postgres", "--single", "-D", self.data, "postgres"],
+                         input="\n".join(statements) + "\n")
 
     def connection(self, database="postgres"):
         return ["-X", "-q", "-h", str(self.folder), "-U", "postgres", "-d", database]

@@ -116,6 +116,19 @@ class Trouble(Case):
             "DO $$ BEGIN SET LOCAL statement_timeout = '200ms'; PERFORM mixstream_fit(state, 6) FROM wide; "
             "EXCEPTION WHEN query_canceled THEN NULL; END $$; SELECT count(*) FROM few"), "4000")
 
+    def test_cancel_in_the_middle_of_an_aggregate(self):
+        """A thousand million rows would take minutes; the session goes on, and so do workers that were under way."""
+        endless = ("SELECT mixstream_state(sin(i), ARRAY[cos(i)]) FROM (SELECT generate_series(1, 1000000000) AS i) AS made")
+        self.refused(self.server, f"SET statement_timeout = '300ms'; {endless}", "57014")
+        self.server.sql("CREATE TABLE many AS SELECT i AS id, sin(i) AS a FROM generate_series(1, 400000) AS i; "
+                        "ALTER TABLE many SET (parallel_workers = 2)")
+        parallel = ("SELECT mixstream_state(b.a, ARRAY[b.a], NULL, b.id) FROM many AS b, generate_series(1, 1000) "
+                    "WHERE b.a < 2")
+        for _ in range(3):
+            self.refused(self.server, f"SET max_parallel_workers_per_gather = 2; SET statement_timeout = '300ms'; {parallel}", "57014")
+        self.assertEqual(self.server.sql("SELECT count(*) FROM few"), "4000")
+        self.server.sql("DROP TABLE many")
+
     def test_no_leak_across_aborts(self):
         """Aggregates that end in an error in their middle give their models back."""
         resident = self.server.sql(f"""
@@ -171,7 +184,7 @@ class Trouble(Case):
                         "mixstream_state(y, ARRAY[a, b]) AS state FROM few GROUP BY 1; CREATE VIEW fits AS SELECT "
                         "sensor, mixstream_fit(state) FROM states", "before")
         dumped = subprocess.run(["pg_dump", "-h", self.server.folder, "-U", "postgres", "before"], text=True,
-                                capture_output=True, check=True).stdout
+                                capture_output=True, check=True, env=self.server.environment).stdout
         self.assertIn("800 rows, 3 features", dumped)
         self.server.sql("CREATE DATABASE after")
         self.server.sql(dumped, "after")

@@ -126,20 +126,20 @@ class Mixstream(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """E[y | x] of each row."""
-        return self._predict(X, None).expected
+        return self._predict(X, None, "expected").expected
 
     def predict_interval(self, X: Any, level: float = 0.95) -> Array:
         """Two columns: where y falls with this probability."""
-        predicted = self._predict(X, None, level)
+        predicted = self._predict(X, None, "low", "high", level=level)
         return numpy.column_stack([predicted.low, predicted.high])
 
     def predict_proba(self, X: Any, y: Any = None, *, sensor: Any = None) -> Array:
         """Probabilities of the laws, one column each: given y too, or beforehand. Where modes persist rows are in order."""
-        return self._predict(X, y, sensor=sensor).probabilities
+        return self._predict(X, y, "probabilities", sensor=sensor).probabilities
 
     def predict_law(self, X: Any, y: Any = None, *, sensor: Any = None) -> Array:
         """The likeliest law of each row, from 0."""
-        return self._predict(X, y, sensor=sensor).component
+        return self._predict(X, y, "component", sensor=sensor).component
 
     def modes(self, sensor: int = 0) -> Array:
         """Probabilities of the mode that a sensor is in after its last row; of models whose modes persist."""
@@ -262,13 +262,13 @@ class Mixstream(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if self.na == "error":
             _rows.refuse_gaps(values, names)
 
-    def _predict(self, X: Any, y: Any, level: float = 0.95, sensor: Any = None) -> Predicted:
+    def _predict(self, X: Any, y: Any, *wanted: str, level: float = 0.95, sensor: Any = None) -> Predicted:
         self._laws()
         columns = self._table(X)
         rows = Rows(columns if self._map is None else self._map.again().features(columns), self._checked("y", y, len(columns)),
                     sensors=_rows.numbers("sensor", sensor, len(columns)))
         assert self._predictor is not None  # there are laws
-        return self._predictor.predict(rows, level)
+        return self._predictor.predict(rows, level, wanted)
 
     # ---- as an object ----
 

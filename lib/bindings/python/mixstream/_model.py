@@ -7,7 +7,7 @@ import json
 import threading
 import weakref
 from ctypes import byref, c_size_t, c_uint32, c_uint64
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 import numpy
 
@@ -162,21 +162,26 @@ class Predictor(Handle):
         super().__init__(made("predictor_create", report.json.encode()), "predictor_destroy")
         self.component_count = len(report.laws)
 
-    def predict(self, rows: Rows, level: float) -> "Predicted":
+    def predict(self, rows: Rows, level: float, wanted: Tuple[str, ...]) -> "Predicted":
+        """Only what is wanted is computed: an interval costs far more than an expectation."""
         n, k = len(rows.features), self.component_count
-        into = Predicted(numpy.empty(n, dtype=numpy.int32), numpy.empty((n, k)), numpy.empty(n), numpy.empty(n), numpy.empty(n))
+        into = Predicted(numpy.empty(n if "component" in wanted else 0, dtype=numpy.int32),
+                         numpy.empty((n if "probabilities" in wanted else 0, k)),
+                         *(numpy.empty(n if name in wanted else 0) for name in ("expected", "low", "high")))
         done = 0
         with self.lock:
             call("predictor_restart", self.address)
             for step in rows.steps():
                 block = step.block()
-                places = [array[done:].ctypes.data for array in into]
+                places = [array[done:].ctypes.data if len(array) else None for array in into]
                 check(call("predict", self.address, byref(block), byref(Prediction(ctypes.sizeof(Prediction), level, *places))))
                 done += len(step.features)
         return into
 
 
 class Predicted(NamedTuple):
+    """Arrays of a number a row, empty where nobody asked."""
+
     component: Array
     probabilities: Array
     expected: Array
