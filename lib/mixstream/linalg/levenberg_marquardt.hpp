@@ -35,7 +35,7 @@ struct Descent {
 /// (H + damping diag H)^-1 g into step; false when that matrix is not positive definite. Allocates.
 bool damped_step(const SquaredResiduals& at, double damping, double ridge, Vector& step);
 
-/// Minimises |r|^2; evaluate(theta) gives SquaredResiduals.
+/// Minimises |r|^2; evaluate(theta) gives SquaredResiduals. Without parameters it only evaluates.
 template <class Evaluate>
 Descent levenberg_marquardt(Evaluate evaluate, std::vector<double> parameters,
                             const DescentSettings& settings) {
@@ -46,7 +46,7 @@ Descent levenberg_marquardt(Evaluate evaluate, std::vector<double> parameters,
   now.start_cost = now.at.cost;
   Vector step;
   std::vector<double> candidate;
-  while (now.iterations < settings.max_iterations) {
+  while (!now.parameters.empty() && now.iterations < settings.max_iterations) {
     SquaredResiduals trial;
     trial.cost = std::numeric_limits<double>::infinity();
     for (int attempt = 0; attempt < attempts; ++attempt, damping *= 5.0) {

@@ -8,11 +8,12 @@
 
 namespace mixstream {
 
-/// Cholesky with pivoting, after scaling to a unit diagonal: rank-revealing, and directions that the matrix
-/// does not determine stay zero in solutions. Matrices are lower triangles, packed row by row.
+/// Cholesky with pivoting, after scaling to a unit diagonal: rank-revealing. Solutions are the shortest in units
+/// of that scale, so they have nothing along directions that the matrix does not determine. Matrices are lower
+/// triangles, packed row by row.
 class PivotedCholesky {
  public:
-  explicit PivotedCholesky(std::size_t size);  ///< allocates size^2 numbers
+  explicit PivotedCholesky(std::size_t size);  ///< allocates 2 size^2 numbers
 
   std::size_t size() const noexcept { return size_; }
 
@@ -36,7 +37,9 @@ class PivotedCholesky {
 
  private:
   void forward(std::span<const double> vector) noexcept;  // work = L^-1 P' D vector
-  void back(std::span<double> vector) noexcept;           // vector = D P L'^-1 work
+  void back(std::span<double> vector) noexcept;           // vector = D P (L'^-1 work, less its null part)
+  void find_null_space() noexcept;
+  void remove(const double* unit, double* vector) const noexcept;
 
   std::size_t size_;
   std::size_t rank_ = 0;
@@ -45,6 +48,7 @@ class PivotedCholesky {
   std::vector<std::size_t> order_;  // pivoted position -> index
   std::vector<double> work_;
   std::vector<double> column_;
+  std::vector<double> null_;  // rows from rank_ on: unit vectors with L'v = 0, pivoted order
 };
 
 }  // namespace mixstream

@@ -72,6 +72,43 @@ TEST_CASE("a deficient matrix shows its rank, and a right side in its range is m
   for (std::size_t i = 0; i < 10; ++i) CHECK(met[i] == doctest::Approx(right[i]).epsilon(1e-7));
 }
 
+TEST_CASE("of two features that are equal each gets half: nothing goes along what the rows do not tell apart") {
+  PivotedCholesky solver(3);
+  const std::vector<double> matrix{4.0, 4.0, 4.0, 0.0, 0.0, 9.0};  // x, x, and another
+  REQUIRE(solver.factor(matrix) == 2);
+  std::vector<double> vector{8.0, 8.0, 18.0};
+  solver.solve(vector);
+  CHECK(vector[0] == doctest::Approx(1.0));
+  CHECK(vector[1] == doctest::Approx(1.0));
+  CHECK(vector[2] == doctest::Approx(2.0));
+}
+
+TEST_CASE("solutions of a deficient matrix are the shortest in its own scale") {
+  Random random(5);
+  const std::vector<double> matrix = some_matrix(9, 5, random);
+  PivotedCholesky solver(9);
+  REQUIRE(solver.factor(matrix) == 5);
+  std::vector<double> right(9);
+  multiply_packed(matrix, some_vector(9, random), right);
+  std::vector<double> found = right;
+  solver.solve(found);
+  // Shortest: scaled, it lies in the range, so it is a combination of the columns; solving for them returns it.
+  std::vector<double> scaled(matrix.size()), unscaled = found;
+  for (std::size_t i = 0; i < 9; ++i) {
+    const double own = std::sqrt(matrix[packed_index(i, i)]);
+    unscaled[i] *= own;
+    for (std::size_t j = 0; j <= i; ++j)
+      scaled[packed_index(i, j)] = matrix[packed_index(i, j)] / own / std::sqrt(matrix[packed_index(j, j)]);
+  }
+  PivotedCholesky of_scaled(9);
+  REQUIRE(of_scaled.factor(scaled) == 5);
+  std::vector<double> combination = unscaled;
+  of_scaled.solve(combination);
+  std::vector<double> back(9);
+  multiply_packed(scaled, combination, back);
+  for (std::size_t i = 0; i < 9; ++i) CHECK(back[i] == doctest::Approx(unscaled[i]).epsilon(1e-6));
+}
+
 TEST_CASE("zero and broken matrices give zero steps") {
   PivotedCholesky solver(3);
   std::vector<double> matrix(6);
