@@ -255,11 +255,12 @@ bool fits_names(const LineShape& names, const LineShape& row) noexcept {
   return row.fields == names.fields || row.cut == names.cut;
 }
 
-/// R writes the names of rows in front of them, and no name for these above: every row has one field more.
+/// R writes the names of rows in front of them, and no name for these above: every row has one field more. One
+/// row alone shows no habit.
 bool has_row_names(const std::vector<std::string_view>& lines, char delimiter,
                    const InputSettings& settings) {
   const LineShape names = shape_of(lines[0], delimiter, settings);
-  if (names.fields < 2 || names.fields != names.cut || names.any_number || lines.size() < 2) return false;
+  if (names.fields < 2 || names.fields != names.cut || names.any_number || lines.size() < 3) return false;
   return std::all_of(lines.begin() + 1, lines.end(), [&](std::string_view line) {
     const LineShape row = shape_of(line, delimiter, settings);
     return row.cut == names.fields + 1 && row.fields == row.cut && row.any_number;

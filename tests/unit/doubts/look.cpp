@@ -252,23 +252,27 @@ TEST_CASE("two close laws fitted as one: a law too few, and not residuals that a
   CHECK(held.look().front().kind == DoubtKind::too_few_laws);
 }
 
-TEST_CASE("noise that is wider in one law may be two laws: how far they would be off is left open") {
-  Random random(31);
-  Held held(
-      [&](double y, double, double, std::size_t law, double z) {
-        const double apart = random.uniform() < 0.5 ? 0.5 : -0.5;
-        return y + (law == 0 ? apart : 0.0) + 0.5 * z;
-      },
-      1000);
-  held.shape.noise = NoiseModel::per_component;
-  held.model = model_from(
-      fit_em(held.table, held.model.laws, {.noise = NoiseModel::per_component, .max_iterations = 3000})
-          .mixture,
-      held.shape);
-  const auto doubts = held.look();
-  const auto few = std::ranges::find(doubts, DoubtKind::too_few_laws, &Doubt::kind);
-  REQUIRE(few != doubts.end());
-  CHECK((few->raised || few->shift > 0.4));
+TEST_CASE("noise that is wider in one law may be two laws: in most streams how far they are off is left open") {
+  int open = 0;
+  for (std::uint64_t seed = 31; seed < 41; ++seed) {
+    Random random(seed);
+    Held held(
+        [&](double y, double, double, std::size_t law, double z) {
+          const double apart = random.uniform() < 0.5 ? 0.5 : -0.5;
+          return y + (law == 0 ? apart : 0.0) + 0.5 * z;
+        },
+        1000);
+    held.shape.noise = NoiseModel::per_component;
+    held.model = model_from(
+        fit_em(held.table, held.model.laws, {.noise = NoiseModel::per_component, .max_iterations = 3000})
+            .mixture,
+        held.shape);
+    const auto doubts = held.look();
+    const auto few = std::ranges::find(doubts, DoubtKind::too_few_laws, &Doubt::kind);
+    REQUIRE(few != doubts.end());
+    open += few->raised || few->shift > 0.4 ? 1 : 0;
+  }
+  CHECK(open > 5);
 }
 
 TEST_CASE("one law, few rows and rows of another shape are no trouble") {

@@ -200,11 +200,12 @@ TEST_CASE("a file that is not there and a folder are refused in words") {
 
 TEST_CASE("rows come out of a pipe as soon as they are in it") {
   Pipe pipe;
-  pipe.write("a,b\n");
-  auto input = open_input(pipe.path());  // would wait for ever if it wanted more than the header
+  pipe.write("a,b\n0,9\n");
+  auto input = open_input(pipe.path());  // would wait for ever if it wanted more than the header and a row
   REQUIRE(input);
   auto reader = std::move(input.value()).select({.numbers = {"b"}});
   REQUIRE(reader);
+  CHECK(reader.value()->next().value().values(0)[0] == 9);
   for (int i = 0; i < 5; ++i) {
     pipe.write("1," + std::to_string(i) + "\n2,");
     const auto batch = reader.value()->next();

@@ -183,12 +183,26 @@ TEST_CASE("where few rows carry the moments of order six, those of lower order d
 }
 
 TEST_CASE("with many laws a fit that no other start comes back to is not accepted") {
-  const Drawn seven = draw({"seven", "1,u,v,u*v^3,u^2*v^2,u^3*v,u^3*v^4,u^4*v^3", 7}, 6000, 4);
+  const Setting shape{"seven", "1,u,v,u*v^3,u^2*v^2,u^3*v,u^3*v^4,u^4*v^3", 7};
+  int wrong = 0;
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    const Drawn drawn = draw(shape, 6000, seed);
+    const Kept kept = keep(drawn, 2500);
+    const auto error_of = [&](const RefinedFit& fit) {
+      return law_error(drawn.truth, to_raw(fit.mixture, drawn.layout, kept.pilot));
+    };
+    const RefinedFit found = refine(kept.tensor, kept.sample, 7, {}, {.confirming_starts = 12}).value();
+    const Mixture truth = to_pilot(drawn.truth, drawn.layout, kept.pilot);
+    const RefinedFit known =
+        refine(kept.tensor, kept.sample, 7, {}, {.confirming_starts = 12}, &truth).value();
+    if (error_of(found) < 2.0 * error_of(known)) continue;
+    ++wrong;
+    CHECK_FALSE(found.accepted);
+    CHECK(found.complaints.search);
+  }
+  CHECK(wrong >= 2);
+  const Drawn seven = draw(shape, 6000, 4);
   const Kept few = keep(seven, 2500);
-  const auto lost = refine(few.tensor, few.sample, 7, {}, {.confirming_starts = 12});
-  REQUIRE(lost);
-  CHECK_FALSE(lost.value().accepted);
-  CHECK(lost.value().complaints.search);
   const Mixture truth = to_pilot(seven.truth, seven.layout, few.pilot);
   const auto known = refine(few.tensor, few.sample, 7, {}, {.confirming_starts = 12}, &truth);
   REQUIRE(known);
