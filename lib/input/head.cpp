@@ -255,8 +255,8 @@ bool fits_names(const LineShape& names, const LineShape& row) noexcept {
   return row.fields == names.fields || row.cut == names.cut;
 }
 
-/// R writes the names of rows in front of them, and no name for these above: every row has one field more. One
-/// row alone shows no habit.
+/// R writes the names of rows in front of them, and no name for these above: every row has one field more.
+/// One row alone shows no habit.
 bool has_row_names(const std::vector<std::string_view>& lines, char delimiter,
                    const InputSettings& settings) {
   const LineShape names = shape_of(lines[0], delimiter, settings);

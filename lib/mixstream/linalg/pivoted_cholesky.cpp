@@ -67,8 +67,8 @@ std::size_t PivotedCholesky::factor(std::span<const double> packed) noexcept {
   return rank_;
 }
 
-// L = (L1; L2) has rank_ columns, so L L' (-L1'^-1 L2' e; e) = 0 for every unit vector e of the rest. Each such
-// vector is made orthogonal to those before it, twice for the digits.
+// L = (L1; L2) has rank_ columns, so L L' (-L1'^-1 L2' e; e) = 0 for every unit vector e of the rest. Each
+// such vector is made orthogonal to those before it, twice for the digits.
 void PivotedCholesky::find_null_space() noexcept {
   const std::size_t n = size_;
   for (std::size_t m = rank_; m < n; ++m) {

@@ -8,9 +8,9 @@
 
 namespace mixstream {
 
-/// Cholesky with pivoting, after scaling to a unit diagonal: rank-revealing. Solutions are the shortest in units
-/// of that scale, so they have nothing along directions that the matrix does not determine. Matrices are lower
-/// triangles, packed row by row.
+/// Cholesky with pivoting, after scaling to a unit diagonal: rank-revealing. Solutions are the shortest in
+/// units of that scale, so they have nothing along directions that the matrix does not determine. Matrices
+/// are lower triangles, packed row by row.
 class PivotedCholesky {
  public:
   explicit PivotedCholesky(std::size_t size);  ///< allocates 2 size^2 numbers

@@ -252,7 +252,8 @@ TEST_CASE("two close laws fitted as one: a law too few, and not residuals that a
   CHECK(held.look().front().kind == DoubtKind::too_few_laws);
 }
 
-TEST_CASE("noise that is wider in one law may be two laws: in most streams how far they are off is left open") {
+TEST_CASE(
+    "noise that is wider in one law may be two laws: in most streams how far they are off is left open") {
   int open = 0;
   for (std::uint64_t seed = 31; seed < 41; ++seed) {
     Random random(seed);

@@ -72,7 +72,8 @@ TEST_CASE("a deficient matrix shows its rank, and a right side in its range is m
   for (std::size_t i = 0; i < 10; ++i) CHECK(met[i] == doctest::Approx(right[i]).epsilon(1e-7));
 }
 
-TEST_CASE("of two features that are equal each gets half: nothing goes along what the rows do not tell apart") {
+TEST_CASE(
+    "of two features that are equal each gets half: nothing goes along what the rows do not tell apart") {
   PivotedCholesky solver(3);
   const std::vector<double> matrix{4.0, 4.0, 4.0, 0.0, 0.0, 9.0};  // x, x, and another
   REQUIRE(solver.factor(matrix) == 2);
@@ -92,7 +93,8 @@ TEST_CASE("solutions of a deficient matrix are the shortest in its own scale") {
   multiply_packed(matrix, some_vector(9, random), right);
   std::vector<double> found = right;
   solver.solve(found);
-  // Shortest: scaled, it lies in the range, so it is a combination of the columns; solving for them returns it.
+  // Shortest: scaled, it lies in the range, so it is a combination of the columns; solving for them returns
+  // it.
   std::vector<double> scaled(matrix.size()), unscaled = found;
   for (std::size_t i = 0; i < 9; ++i) {
     const double own = std::sqrt(matrix[packed_index(i, i)]);
