@@ -49,6 +49,7 @@ class FileSource final : public Source {
     return state_;
   }
 
+  void ask_to_stop() override { wake_.raise(); }
   bool stop() override {
     wake_.raise();
     if (thread_.joinable()) thread_.join();
