@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 
-from daemon import STREAM, Broker, Daemon, check, free_port, place, row, wait_until
+from daemon import STREAM, Broker, Daemon, check, free_port, place, row, run, small_disk, wait_until
 from subscriptions import alarm
 
 LINES = """
@@ -258,11 +258,7 @@ def full_disk(program):
     """A disk that our own journal fills: an alarm, no acknowledged row lost, and the daemon frees it by itself."""
     with place() as (folder, started):
         state = os.path.join(folder, "state")
-        os.mkdir(state)
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m,mode=0700", "tmpfs", state]).returncode != 0:
-            print("skipped: no file system of our own can be mounted here")
-            return
-        try:
+        with small_disk(state, started):
             broker = Broker(folder)
             daemon = Daemon(program, folder, STREAM + 'snapshot_interval = "1h"\nsample_rows = 100\nrefit_interval = 0\n', broker)
             started.extend([broker, daemon])
@@ -287,12 +283,6 @@ def full_disk(program):
             check(daemon.terminate() == 0, "exit 0")
             daemon.start().wait_ready()
             check(folded(daemon) == 600_000, "and after a restart")
-        finally:
-            for thing in started:
-                if thing.process.poll() is None:
-                    thing.process.kill()
-                    thing.process.wait()
-            subprocess.run(["umount", state], check=False)
 
 
 def longest_journal(program):
@@ -407,20 +397,5 @@ def asked_too_much(program):
 TESTS = (many_streams, still_broker, hard_solves, large_messages, one_fails, full_disk, longest_journal, dead_peers, asked_too_much)
 
 
-def main():
-    failed = 0
-    for test in TESTS:
-        if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
-            continue
-        began = time.monotonic()
-        try:
-            test(sys.argv[1])
-            print(f"passed: {test.__name__} ({time.monotonic() - began:.0f} s)", flush=True)
-        except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            failed += 1
-            print("FAILED:", test.__name__, str(error)[:300], flush=True)
-    sys.exit(failed > 0)
-
-
 if __name__ == "__main__":
-    main()
+    run(TESTS, sys.argv[1], wanted=sys.argv[2:])

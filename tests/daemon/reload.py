@@ -11,7 +11,7 @@ import sys
 import time
 
 from availability import HARD, LINES, BlackHole, Manager, folded
-from daemon import STREAM, Broker, Daemon, check, free_port, place, wait_until
+from daemon import STREAM, Broker, Daemon, check, free_port, place, run, wait_until
 
 IN_FORCE = "the new configuration is in force"
 
@@ -162,20 +162,5 @@ def in_a_solve(program):
 TESTS = (many_in_vain, calm_reload, renewed_certificate, in_a_solve)
 
 
-def main():
-    failed = 0
-    for test in TESTS:
-        if sys.argv[2:] and test.__name__ not in sys.argv[2:]:
-            continue
-        began = time.monotonic()
-        try:
-            test(sys.argv[1])
-            print(f"passed: {test.__name__} ({time.monotonic() - began:.0f} s)", flush=True)
-        except (AssertionError, OSError, subprocess.SubprocessError) as error:
-            failed += 1
-            print("FAILED:", test.__name__, str(error)[:300], flush=True)
-    sys.exit(failed > 0)
-
-
 if __name__ == "__main__":
-    main()
+    run(TESTS, sys.argv[1], wanted=sys.argv[2:])
