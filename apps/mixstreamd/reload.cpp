@@ -67,7 +67,10 @@ void Daemon::leave(const Config& next) {
     const std::lock_guard lock(mutex_);
     streams_ = kept;
   }
-  for (const std::shared_ptr<Stream>& stream : left) stream->close();  // whoever still looks at it
+  for (const std::shared_ptr<Stream>& stream : left) {
+    stream->close();  // whoever still looks at it
+    notify(Clock::now());
+  }
 }
 
 /// Ends the sources of the streams that are left, and every session where the broker changes. All are asked
