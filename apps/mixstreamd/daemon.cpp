@@ -82,6 +82,7 @@ Done Daemon::open_streams(const Config& config, Streams kept) {
                      fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
     opened.emplace_back(std::move(stream).value());
     opened.back()->on_due([this] { wake_solvers(); });
+    notify(Clock::now());
   }
   const std::lock_guard lock(mutex_);
   streams_ = std::move(opened);
@@ -301,6 +302,7 @@ bool Daemon::snapshot_all(const Streams& streams) {
     const Done done = stream->snapshot();
     if (!done) log(LogLevel::error, done.refusal().text, stream->config().name);
     saved = saved && done;
+    notify(Clock::now());
   }
   return saved;
 }

@@ -68,8 +68,9 @@ class Daemon final : public DaemonView {
   void begin_workers();
   void end_workers();
   Done put_in_force(Config config);
+  void renew_certificate(const Config& next);
   void leave(const Config& next);
-  void leave_broker(const Config& next);
+  void leave_sources(const Config& next, const Streams& left);
   bool snapshot_all(const Streams& streams);
   Streams all() const;
   void solve_due(Ticker& ticker);

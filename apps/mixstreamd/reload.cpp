@@ -25,15 +25,11 @@ std::set<std::string> topics_of(const Config& config) {
 }  // namespace
 
 Done Daemon::reload(Config config) {
+  renew_certificate(config);  // first: it waits for no stream to be well
   if (config.state_folder != config_.state_folder)
     return Refusal{Reason::bad_settings, "state_folder changes only with a restart"};
   if (const Health now = health(); !now.ok)
     return Refusal{Reason::input_output, "not while this is so: " + now.words};
-  if (config.http_text != config_.http_text)
-    log(LogLevel::warning, "changes of [http] come into force with a restart");
-  else if (web_)
-    if (const Done renewed = web_->renew(); !renewed)
-      log(LogLevel::error, "the old certificate stays in use: " + renewed.refusal().text);
   const Config old = config_;
   const Done done = put_in_force(std::move(config));
   if (!done) {
@@ -48,48 +44,62 @@ Done Daemon::reload(Config config) {
   return std::monostate{};
 }
 
+void Daemon::renew_certificate(const Config& next) {
+  if (next.http_text != config_.http_text)
+    return log(LogLevel::warning, "changes of [http] come into force with a restart");
+  if (!web_) return;
+  if (const Done renewed = web_->renew(); !renewed)
+    log(LogLevel::error, "the old certificate stays in use: " + renewed.refusal().text);
+}
+
 /// Ends what the next configuration does not have as it is, saved; the rest goes on meanwhile.
 void Daemon::leave(const Config& next) {
-  leave_broker(next);
   Streams kept;
   Streams left;
   for (const std::shared_ptr<Stream>& stream : all()) {
     const StreamConfig* const wanted = find_stream(next, stream->config().name);
     (wanted != nullptr && wanted->text == stream->config().text ? kept : left).push_back(stream);
   }
-  for (const std::shared_ptr<Stream>& stream : left) {
-    const std::string& name = stream->config().name;
-    const auto source = sources_.find(name);
-    if (source == sources_.end()) continue;
-    auto* const session = dynamic_cast<MqttClient*>(source->second.get());
-    if (session != nullptr && find_stream(next, name) == nullptr) session->ask_to_forget();
-    source->second->stop();
-    sources_.erase(source);
-  }
+  leave_sources(next, left);
   if (!snapshot_all(left))
     log(LogLevel::error, "not every stream could be saved before the new configuration");
   {
     const std::lock_guard lock(mutex_);
     streams_ = kept;
   }
-  for (const std::shared_ptr<Stream>& stream : left) stream->close();  // whoever still looks at it
+  for (const std::shared_ptr<Stream>& stream : left) {
+    stream->close();  // whoever still looks at it
+    notify(Clock::now());
+  }
 }
 
-/// The sessions, where the broker or what they share changes.
-void Daemon::leave_broker(const Config& next) {
+/// Ends the sources of the streams that are left, and every session where the broker changes. All are asked
+/// before the first is waited for: many brokers that do not answer hold us up no longer than one.
+void Daemon::leave_sources(const Config& next, const Streams& left) {
   const bool other_broker = next.mqtt != config_.mqtt;
-  if (mqtt_ && (other_broker || (!config_.mqtt.own_sessions && topics_of(next) != topics_of(config_)))) {
-    mqtt_->stop();
-    mqtt_.reset();
-  }
-  if (!other_broker) return;
+  const bool other_topics = !config_.mqtt.own_sessions && topics_of(next) != topics_of(config_);
+  std::vector<std::unique_ptr<Source>> ending;
   for (const std::shared_ptr<Stream>& stream : all()) {
-    if (stream->config().topic.empty()) continue;
-    const auto source = sources_.find(stream->config().name);
-    if (source == sources_.end()) continue;
-    source->second->stop();
-    sources_.erase(source);
+    const StreamConfig& config = stream->config();
+    const bool moves = other_broker && !config.topic.empty();
+    if (!moves && std::ranges::find(left, stream) == left.end()) continue;
+    auto source = sources_.extract(config.name);
+    if (source.empty()) continue;
+    auto* const session = dynamic_cast<MqttClient*>(source.mapped().get());
+    if (session != nullptr && find_stream(next, config.name) == nullptr) session->ask_to_forget();
+    source.mapped()->ask_to_stop();
+    ending.push_back(std::move(source.mapped()));
   }
+  if (mqtt_ && (other_broker || other_topics)) {
+    mqtt_->ask_to_stop();
+    ending.push_back(std::move(mqtt_));
+  }
+  bool ended = true;
+  for (const std::unique_ptr<Source>& source : ending) {
+    ended = source->stop() && ended;
+    notify(Clock::now());
+  }
+  if (!ended) log(LogLevel::warning, "a source did not end in time; what it held is not acknowledged");
 }
 
 Done Daemon::put_in_force(Config config) {

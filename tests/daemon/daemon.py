@@ -36,6 +36,45 @@ def check(condition, words):
         raise AssertionError(words)
 
 
+class Skipped(Exception):
+    """This machine does not let the test be made."""
+
+
+def run(tests, *arguments, wanted=()):
+    """Each of them, or the wanted ones. Exit 1: one failed; 77: none, but one could not be made."""
+    exits = set()
+    for test in tests:
+        if wanted and test.__name__ not in wanted:
+            continue
+        began = time.monotonic()
+        try:
+            test(*arguments)
+            print(f"passed: {test.__name__} ({time.monotonic() - began:.0f} s)", flush=True)
+        except Skipped as reason:
+            exits.add(77)
+            print(f"SKIPPED: {test.__name__}: {reason}", flush=True)
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            exits.add(1)
+            print("FAILED:", test.__name__, str(error)[:600], flush=True)
+    sys.exit(min(exits, default=0))
+
+
+@contextlib.contextmanager
+def small_disk(state, started):
+    """A disk of 6 MB of our own; whoever is started on it is ended before it goes."""
+    os.mkdir(state)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m,mode=0700", "tmpfs", state], capture_output=True).returncode != 0:
+        raise Skipped("no file system of our own can be mounted here")
+    try:
+        yield
+    finally:
+        for thing in started:
+            if thing.process.poll() is None:
+                thing.process.kill()
+                thing.process.wait()
+        subprocess.run(["umount", state], check=False)
+
+
 class Broker:
     """A mosquitto of our own on a free loopback port, with everything kept on disk."""
 

@@ -212,6 +212,7 @@ int Disk::sync(int descriptor) {
 }
 
 int Disk::rename(const std::string& from, const std::string& to) {
+  if (before_rename) before_rename(to);
   const std::lock_guard guard(calls_mutex);
   if (fails(true)) return -1;
   std::string old_name;

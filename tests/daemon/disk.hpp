@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -51,7 +52,8 @@ class Disk {
  public:
   FaultPlan fault;
   Neglect neglect;
-  int calls = 0;  // since format() or the last reset
+  int calls = 0;                                             // since format() or the last reset
+  std::function<void(const std::string& to)> before_rename;  // in the caller's thread; others go on meanwhile
 
   /// Empty, with the folder /disk.
   void format();

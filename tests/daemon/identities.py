@@ -56,9 +56,11 @@ def begin(program, folder, started, more, topic="plant/pump"):
 
 def clock_ahead(program):
     """One row ten hours ahead, and a sensor that counts in milliseconds: refused, told, and the stream keeps its weight."""
-    for when in (lambda: time.time() + 36000, lambda: time.time() * 1000):
+    cases = [(key, when) for key in ('half_life = "10m"', 'gap = "10s"')
+             for when in (lambda: time.time() + 36000, lambda: time.time() * 1000)]
+    for key, when in cases:
         with place() as (folder, started):
-            broker, daemon = begin(program, folder, started, 'half_life = "10m"\nrefit_interval = 0\n')
+            broker, daemon = begin(program, folder, started, key + "\nrefit_interval = 0\n")
             numbers = random.Random(1)
             publish(broker, [dated(numbers, 100, time.time()) for _ in range(20)])
             publish(broker, [dated(numbers, 20, when(), sensor="odd")])

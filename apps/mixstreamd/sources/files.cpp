@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "../alarm_words.hpp"
 #include "../descriptor.hpp"
 #include "../log.hpp"
 #include "../urgency.hpp"
@@ -49,6 +50,7 @@ class FileSource final : public Source {
     return state_;
   }
 
+  void ask_to_stop() override { wake_.raise(); }
   bool stop() override {
     wake_.raise();
     if (thread_.joinable()) thread_.join();
@@ -91,7 +93,7 @@ class FileSource final : public Source {
       const ::ssize_t count = ::read(reading.file.number(), bytes.data(), bytes.size());
       if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (count < 0) {
-        const std::string words = fmt::format("cannot read {}: {}", reading.name, std::strerror(errno));
+        const std::string words = alarm_words::unreadable(reading.name, std::strerror(errno));
         log(LogLevel::error, words);
         set_state({false, true, words});
         return false;

@@ -69,6 +69,7 @@ class LineSocket final : public Source {
 
   SourceState state() const override { return {true, false, words_}; }
 
+  void ask_to_stop() override { wake_.raise(); }
   bool stop() override {
     wake_.raise();
     if (thread_.joinable()) thread_.join();

@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "../alarm_words.hpp"
 #include "../log.hpp"
 #include "../urgency.hpp"
 #include "mqtt_setup.hpp"
@@ -50,7 +51,8 @@ MqttClient::Session::Session(SessionSettings settings)
       broker_(fmt::format("{}:{}", settings_.mqtt.host, settings_.mqtt.port)),
       book_(settings_.notes, fmt::format("{}/{}", broker_, settings_.client_id),
             filters_of(settings_.subscriptions), filters_of(settings_.leftovers)),
-      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      words_(alarm_words::connecting(broker_)) {
   begin_library();
   client_ = mosquitto_new(settings_.client_id.c_str(), false, this);
 }
@@ -106,7 +108,9 @@ void MqttClient::Session::run() {
   while (!ending_) {
     if (connect()) serve();
     if (ending_) return;
-    if (!is_explained_) note_unreachable(words_of(last_code_));  // the library does not always call back
+    if (!is_explained_)
+      note_unreachable(
+          words_of(last_code_, alarm_words::out_of_reach));  // the library does not always call back
     rest();
   }
 }
@@ -126,7 +130,7 @@ bool MqttClient::Session::connect() {
   mosquitto_property_free_all(&properties);
   connected_at_ = Clock::now();
   if (code == MOSQ_ERR_SUCCESS) return true;
-  note_unreachable(words_of(code));
+  note_unreachable(words_of(code, alarm_words::out_of_reach));
   return false;
 }
 
@@ -152,21 +156,22 @@ void MqttClient::Session::serve() {
     const bool writes = mosquitto_want_write(client_);
     const Clock::time_point began = Clock::now();
     const bool ready = wait_for(socket, static_cast<short>(POLLIN | (writes ? POLLOUT : 0)), nap);
-    excuse_ourselves(began, nap);
+    if (ready) excuse_ourselves(began, nap);
+    last_look_ = Clock::now();
     if (!exchange(ready)) return;
     if (!look_after(Clock::now())) return;
   }
   if (mosquitto_socket(client_) >= 0) say_goodbye();
 }
 
-/// Our own work before a wait that began then, and a wait that took longer than asked, are no silence of the
-/// broker: a disk made us slow, or a machine under load.
+/// What has come may have been there for a while. Our own work before a wait that began then, and a wait that
+/// took longer than asked, are no silence of the broker: a disk made us slow, or a machine under load. When
+/// nothing has come, the broker was silent all that time.
 void MqttClient::Session::excuse_ourselves(Clock::time_point began, Clock::duration nap) {
   const Clock::time_point now = Clock::now();
   for (const Clock::duration ours : {began - last_look_, now - began - nap}) {
     if (ours > 5ms) last_heard_ = std::min(last_heard_ + ours, now);
   }
-  last_look_ = now;
 }
 
 /// Reads what came and writes what waits. False: the connection is over.
@@ -193,7 +198,7 @@ bool MqttClient::Session::look_after(Clock::time_point now) {
   }
   if (!greeted_ && now - connected_at_ > longest_greeting) {
     ::shutdown(mosquitto_socket(client_), SHUT_RDWR);
-    note_unreachable("it takes the connection but does not answer");
+    note_unreachable(alarm_words::out_of_reach("it takes the connection but does not answer"));
     return false;
   }
   if (greeted_ && book_.is_refused() && now >= next_settle_) settle();
@@ -207,10 +212,7 @@ void MqttClient::Session::probe(Clock::time_point now) {
   const std::chrono::duration<double> slow(settings_.mqtt.slow_after);
   if (probe_sent_) {
     if (now - last_heard_ >= slow && !std::exchange(told_of_silence_, true))
-      tell("broker_slow",
-           fmt::format("the broker has not answered for {:.1f} s: rows wait there and nothing is lost; if it "
-                       "goes on, look at its load and the network",
-                       settings_.mqtt.slow_after));
+      tell("broker_slow", alarm_words::broker_silent(settings_.mqtt.slow_after));
     return;
   }
   if (now < next_probe_) return;
@@ -258,9 +260,8 @@ void MqttClient::Session::settle() {
 void MqttClient::Session::on_connect(int code, int flags) {
   if (code != 0) {
     was_refused_ = true;
-    const std::string words =
-        fmt::format("{} refused the connection: {}", broker_,
-                    is_five() ? mosquitto_reason_string(code) : mosquitto_connack_string(code));
+    const std::string words = alarm_words::connection_refused(
+        broker_, is_five() ? mosquitto_reason_string(code) : mosquitto_connack_string(code));
     log(LogLevel::error, "MQTT: " + words);
     return set_words(words);
   }
@@ -272,15 +273,11 @@ void MqttClient::Session::on_connect(int code, int flags) {
     const std::lock_guard lock(mutex_);
     online_ = true;
   }
-  set_words(fmt::format("connected to {}, waiting for its answer to our subscriptions", broker_));
+  set_words(alarm_words::waiting_for_answer(broker_));
   log(LogLevel::info, fmt::format("MQTT: {} connected to {}, session {}", settings_.client_id, broker_,
                                   session_present_ ? "kept" : "new"));
-  if (!session_present_ && !settings_.subscriptions.empty()) {
-    tell("session_lost",
-         "the broker had no session of ours: rows published while we were away may be lost, and gaps in "
-         "sequence numbers tell how many; look whether it keeps sessions on disk and for long enough "
-         "(mosquitto: persistence true; session_expiry)");
-  }
+  if (!session_present_ && !settings_.subscriptions.empty())
+    tell("session_lost", alarm_words::session_lost());
   settle();
 }
 
@@ -302,10 +299,7 @@ void MqttClient::Session::on_unsubscribed(int message_id) {
   probe_sent_.reset();
   told_of_silence_ = false;
   if (silence.count() < settings_.mqtt.slow_after) return;
-  tell("broker_slow",
-       fmt::format("the broker did not answer for {:.1f} s: rows wait there and nothing is lost; if it comes "
-                   "again, look at its load and the network",
-                   silence.count()));
+  tell("broker_slow", alarm_words::broker_was_silent(silence.count()));
 }
 
 void MqttClient::Session::on_disconnect(int code) {
@@ -315,7 +309,7 @@ void MqttClient::Session::on_disconnect(int code) {
   }
   is_explained_ = true;
   if (was_refused_ || ending_) return;  // why is known, and better than what follows from it
-  if (dropped_) return set_words("a message could not be stored, so it waits at the broker");
+  if (dropped_) return set_words(alarm_words::not_stored());
   judge_end(code);
 }
 
@@ -325,11 +319,8 @@ void MqttClient::Session::judge_end(int code) {
   if (greeted_ && now - connected_at_ < short_life) short_lives_.push_back(now);
   std::erase_if(short_lives_, [&](Clock::time_point end) { return now - end > 2min; });
   is_taken_ = code == MQTT_RC_SESSION_TAKEN_OVER || short_lives_.size() >= 3;
-  const std::string words = is_taken_ ? fmt::format(
-                                            "another client connects as '{}' and takes our rows: stop it, "
-                                            "or give one of the two another client_id",
-                                            settings_.client_id)
-                                      : fmt::format("connection lost: {}", words_of(code));
+  const std::string words = is_taken_ ? alarm_words::session_taken(settings_.client_id)
+                                      : alarm_words::connection_lost(words_of(code, alarm_words::cut_off));
   log(LogLevel::warning, "MQTT: " + words);
   set_words(words, is_taken_ ? "session_taken" : "source");
   if (is_taken_) tell("session_taken", words);
@@ -372,17 +363,19 @@ void MqttClient::Session::on_log(int level, const char* text) {
   tls_trouble_ = tls_words(std::string(line.substr(line.rfind(':') + 1)));
 }
 
-std::string MqttClient::Session::words_of(int code) {
+/// `advice` says what to look at where the error does not.
+std::string MqttClient::Session::words_of(int code, std::string (*advice)(std::string_view error)) {
   if (settings_.mqtt.tls && tls_trouble_.empty() && code == MOSQ_ERR_ERRNO && errno == EPROTO)
     return closed_tls_words(settings_.mqtt);
   std::string trouble = std::exchange(tls_trouble_, "");
   if (!trouble.empty()) return trouble;
-  return code > MOSQ_ERR_SUCCESS && code < 128 ? mosquitto_strerror(code) : mosquitto_reason_string(code);
+  return advice(code > MOSQ_ERR_SUCCESS && code < 128 ? mosquitto_strerror(code)
+                                                      : mosquitto_reason_string(code));
 }
 
 void MqttClient::Session::note_unreachable(const std::string& why) {
   is_explained_ = true;
-  const std::string words = fmt::format("cannot reach {}: {}", broker_, why);
+  const std::string words = alarm_words::unreachable(broker_, why);
   const bool is_new = [&] {
     const std::lock_guard lock(mutex_);
     return words != words_;

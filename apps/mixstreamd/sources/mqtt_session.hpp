@@ -65,7 +65,7 @@ class MqttClient::Session {
   void set_words(std::string words, const std::string& kind = "source");
   void tell(const std::string& kind, const std::string& words);
   void note_unreachable(const std::string& why);
-  std::string words_of(int code);
+  std::string words_of(int code, std::string (*advice)(std::string_view error));
   bool wait_for(int descriptor, short events, std::chrono::milliseconds time);
   bool is_five() const { return settings_.mqtt.version == "5"; }
   bool is_probing() const { return settings_.probes && settings_.mqtt.slow_after > 0.0; }
@@ -107,7 +107,7 @@ class MqttClient::Session {
   Clock::time_point asked_to_end_{};
   bool ready_ = false;  // connected, and every subscription is granted
   bool online_ = false;
-  std::string words_ = "not connected yet";
+  std::string words_;
   std::string kind_ = "source";
   SourceCounts counts_;
   std::vector<SourceEvent> events_;

@@ -12,9 +12,9 @@ namespace mixstream {
 namespace {
 
 constexpr std::string_view wants_certificate =
-    "the broker ended TLS: it may want a certificate of ours, see certificate_file and key_file";
+    "the broker ended TLS: it may want a certificate of ours: look at certificate_file and key_file";
 constexpr std::string_view disbelieves_certificate =
-    "the broker ended TLS: it may not believe our certificate_file";
+    "the broker ended TLS: it may not believe our certificate_file: look at who signed it";
 
 /// Whether the files can be used at all, before the library finds out at every attempt to connect.
 Done check_tls_files(const MqttConfig& config) {
@@ -47,14 +47,14 @@ std::string tls_words(const std::string& detail) {
   const auto says = [&](const char* text) { return detail.find(text) != std::string::npos; };
   if (says("certificate verify failed"))
     return "the broker's certificate is not believed: it must be signed by an authority of ca_file and made "
-           "out "
-           "to the name in host";
+           "out to the name in host: look at both";
   if (says("wrong version number") || says("packet length too long") || says("unexpected eof"))
-    return "the broker does not greet as TLS does: it may not speak it at this port";
+    return "the broker does not greet as TLS does: it may not speak it at this port: look at "
+           "port and tls of [mqtt]";
   if (says("alert certificate required"))  // whether this or only the end of the connection is seen is a race
     return std::string(wants_certificate);
   if (says("alert")) return std::string(disbelieves_certificate) + " (" + detail + ")";
-  return "TLS failed: " + detail;
+  return "TLS failed: " + detail + ": look at ca_file, certificate_file and key_file";
 }
 
 std::string closed_tls_words(const MqttConfig& config) {

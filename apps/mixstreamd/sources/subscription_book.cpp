@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "../alarm_words.hpp"
 #include "../log.hpp"
 #include "mixstream/moments/state_file.hpp"
 
@@ -19,7 +20,7 @@ std::string words_of(int code) {
   if (code == 0) return "it grants QoS 0 only, so rows would be lost: allow QoS 1 (mosquitto: max_qos)";
   if (code == MQTT_RC_NOT_AUTHORIZED || code == first_failure)
     return "not authorized: let the daemon's user subscribe to it in the broker's access list";
-  return mosquitto_reason_string(code);
+  return std::string(mosquitto_reason_string(code)) + ": look at the broker's log";
 }
 
 }  // namespace
@@ -89,8 +90,7 @@ void SubscriptionBook::on_answer(int message_id, std::span<const int> granted) {
   if (found == waiting_.end()) return;
   const int code = granted.empty() ? first_failure : granted.front();
   if (code != qos && code != 2) {
-    log(LogLevel::error,
-        fmt::format("MQTT: the broker refused the subscription to {}: {}", found->second, words_of(code)));
+    log(LogLevel::error, "MQTT: " + alarm_words::subscription(found->second, words_of(code)));
     refused_[found->second] = code;
   }
   waiting_.erase(found);
@@ -108,8 +108,7 @@ void SubscriptionBook::end_all(mosquitto& client) {
 std::string SubscriptionBook::words() const {
   std::string words;
   for (const auto& [filter, code] : refused_)
-    words += fmt::format("{}the broker refused the subscription to {}: {}", words.empty() ? "" : "; ", filter,
-                         words_of(code));
+    words += (words.empty() ? "" : "; ") + alarm_words::subscription(filter, words_of(code));
   return words;
 }
 

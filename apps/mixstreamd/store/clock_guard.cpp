@@ -30,8 +30,9 @@ ClockGuard::Sensor* ClockGuard::sensor_of(std::string_view name, double arrival)
 }
 
 ClockFate ClockGuard::judge(std::string_view sensor, double time, double arrival) {
-  if (!is_needed()) return ClockFate::fine;
-  if (time > arrival + settings_.clock_tolerance) return ClockFate::clock_ahead;
+  const bool forgets = half_life_ > 0.0;
+  if ((forgets || gap_ > 0.0) && time > arrival + settings_.clock_tolerance) return ClockFate::clock_ahead;
+  if (!forgets) return ClockFate::fine;
   Sensor* const known = sensor_of(sensor, arrival);
   const bool jumps = started_ && !(std::abs(time - latest_) <= largest_jump * half_life_);
   if (known == nullptr) return jumps ? ClockFate::clock_jump : ClockFate::fine;

@@ -1,5 +1,6 @@
-// Whose clock a stream with a half-life in time believes. A row far ahead would make all that came before
-// weigh nothing; rows far behind would weigh nothing themselves.
+// Whose clock a stream believes. Where a half-life is a time, a row far ahead would make all that came before
+// weigh nothing, and rows far behind would weigh nothing themselves. Where silences are timed (gap), a sensor
+// that counts in milliseconds would be silent between any two rows.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,10 @@ class ClockGuard {
  public:
   static constexpr double largest_jump = 64.0;  ///< in half-lives, as the moments' own clock has it
 
-  /// half_life: seconds; 0: the stream has none, and every clock is fine.
-  ClockGuard(double half_life, const IdentitySettings& settings)
-      : half_life_(half_life), settings_(settings) {}
+  /// half_life, gap: seconds; 0: the stream has none. Without either every clock is fine; with a gap alone
+  /// only a row ahead of its arrival is not.
+  ClockGuard(double half_life, const IdentitySettings& settings, double gap = 0.0)
+      : half_life_(half_life), gap_(gap), settings_(settings) {}
 
   /// A jump passes only when most of the sensors that send jump; that several rows must agree on it is then
   /// the moments' own rule. Allocates for new sensors only.
@@ -38,7 +40,6 @@ class ClockGuard {
   /// The row was folded: its time is the stream's, if it is the latest, or if the clock was set back to it.
   void folded(double time) noexcept;
 
-  bool is_needed() const noexcept { return half_life_ > 0.0; }
   Bytes encode() const;
   bool restore(std::span<const std::byte> bytes);
   friend bool operator==(const ClockGuard& a, const ClockGuard& b) {
@@ -55,6 +56,7 @@ class ClockGuard {
   Sensor* sensor_of(std::string_view name, double arrival);
 
   double half_life_;
+  double gap_;
   IdentitySettings settings_;
   std::map<std::string, Sensor, std::less<>> sensors_;
   double latest_ = 0.0;

@@ -38,19 +38,19 @@ double half_life_of(const Estimator& estimator) {
 
 }  // namespace
 
-StreamState::StreamState(Estimator estimator, PayloadParser parser, const IdentitySettings& identity)
+StreamState::StreamState(Estimator estimator, PayloadParser parser, const StreamStateSettings& settings)
     : estimator_(std::move(estimator)),
       parser_(std::move(parser)),
-      identity_(identity),
-      sensors_(identity),
-      clocks_(half_life_of(estimator_), identity) {}
+      identity_(settings.identity),
+      sensors_(settings.identity),
+      clocks_(half_life_of(estimator_), settings.identity, settings.estimator.chains.gap_seconds) {}
 
 Outcome<StreamState> StreamState::create(const StreamStateSettings& settings) {
   Outcome<PayloadParser> parser = PayloadParser::create(settings.payload);
   if (!parser) return parser.refusal();
   Outcome<Estimator> estimator = Estimator::create(settings.estimator);
   if (!estimator) return estimator.refusal();
-  return StreamState(std::move(estimator).value(), std::move(parser).value(), settings.identity);
+  return StreamState(std::move(estimator).value(), std::move(parser).value(), settings);
 }
 
 Outcome<StreamState> StreamState::restore(std::span<const Section> sections,
@@ -66,7 +66,7 @@ Outcome<StreamState> StreamState::restore(std::span<const Section> sections,
   if (!estimator) return estimator.refusal();
   Outcome<Deduplication> sensors = Deduplication::decode(sensors_bytes->bytes, settings.identity);
   if (!sensors) return sensors.refusal();
-  StreamState state(std::move(estimator).value(), std::move(parser).value(), settings.identity);
+  StreamState state(std::move(estimator).value(), std::move(parser).value(), settings);
   state.sensors_ = std::move(sensors).value();
   const Section* const notes = find(sections, sensor_notes_part);  // states of before have none
   if (notes != nullptr && !state.sensors_.read_notes(notes->bytes)) return damaged("its sensors");

@@ -74,7 +74,7 @@ class StreamState {
   std::vector<Section> sections() const;
 
  private:
-  StreamState(Estimator estimator, PayloadParser parser, const IdentitySettings& identity);
+  StreamState(Estimator estimator, PayloadParser parser, const StreamStateSettings& settings);
   enum class Fate : std::uint8_t { folded, duplicate, refused };
   Fate fold(const PayloadRow& row, const Message& message);
   Fate refuse(const char* reason, std::string_view sensor = {});

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "../alarm_words.hpp"
 #include "../log.hpp"
 #include "../urgency.hpp"
 #include "mixstream/report/json.hpp"
@@ -194,24 +195,21 @@ void Stream::keep_fit(Report report, const Estimator& copy) {
 
 /// Alarms of a fit. Called with the view's lock.
 void Stream::judge(const Report& report) {
-  const auto tell = [&](const std::string& kind, bool so) {
+  const auto tell = [&](const std::string& kind, bool so, const std::string& words) {
     if (!so) {
       alarms_.over(kind);
-    } else if (alarms_.holds(kind, report.rows, report.words)) {
-      log(LogLevel::warning, fmt::format("{}: {}", kind, report.words), config_.name);
+    } else if (alarms_.holds(kind, report.rows, words)) {
+      log(LogLevel::warning, fmt::format("{}: {}", kind, words), config_.name);
     }
   };
   const double before = std::exchange(fits_.effective_rows, report.effective_rows);
   if (report.effective_rows < before / 10.0) {
-    const std::string words = fmt::format(
-        "the weight of the stream collapsed from {:.0f} to {:.0f} rows: a clock far ahead made older rows "
-        "count "
-        "for nothing, or no rows came for many half-lives; look at the time of the newest rows",
-        before, report.effective_rows);
+    const std::string words = alarm_words::forgotten(before, report.effective_rows);
     if (alarms_.goes_on("forgotten", report.rows, words)) log(LogLevel::warning, words, config_.name);
   }
-  tell("poor_fit", report.status == FitStatus::poor_fit);
-  tell("no_fit", report.components.empty() && report.status != FitStatus::too_few_rows);
+  tell("poor_fit", report.status == FitStatus::poor_fit, alarm_words::poor_fit(report.words));
+  const bool none = report.components.empty() && report.status != FitStatus::too_few_rows;
+  tell("no_fit", none, alarm_words::no_fit(report.words));
 }
 
 std::optional<std::string> Stream::fit_to_publish(bool again) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "../alarm_words.hpp"
 #include "../log.hpp"
 #include "mixstream/moments/sections.hpp"
 #include "mixstream/moments/state_file.hpp"
@@ -113,11 +114,7 @@ Done Stream::quarantine(const Record& record) {
   const std::optional<Message> message = fed ? fed->message : message_in(record);
   const std::span<const std::byte> bytes = message ? message->payload : record.payload;
   if (Done written = write_file(path, bytes); !written) return written;
-  const std::string words = fmt::format(
-      "record {} ended the daemon {} times while it was read and is put aside: its bytes are in {}; send "
-      "them to the "
-      "developers, and look at who publishes such messages",
-      record.number, FoldMarker::most_attempts, path);
+  const std::string words = alarm_words::quarantine(record.number, FoldMarker::most_attempts, path);
   log(LogLevel::error, words, config_.name);
   alarms_.happened("quarantine", fold_.estimator().state().row_count(), words, std::chrono::hours(24));
   fold_.take(Rejection{"", "quarantined"});

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "../alarm_words.hpp"
 #include "../log.hpp"
 #include "stream.hpp"
 
@@ -10,47 +11,6 @@ namespace mixstream {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::string words_of(const DriftEvent& event) {
-  if (event.sign == DriftSign::moments) {
-    return fmt::format(
-        "the stream changed: the moments of recent rows contradict the laws of older ones ({:.1f} standard "
-        "deviations)",
-        event.deviations);
-  }
-  const bool scores = event.sign == DriftSign::scores;
-  return fmt::format(
-      "the stream changed: recent rows {} ({:.1f} standard deviations, {:.3g} nats a row)",
-      scores ? "pull the laws away from where they were" : "fit the laws worse than older ones",
-      event.deviations, event.nats_per_row);
-}
-
-/// What to do about rows refused for a reason; empty where the reason says it.
-std::string advice_on(std::string_view reason) {
-  if (reason == "clock_ahead")
-    return "; clock_ahead: the time of these rows is ahead of ours: set the sensor's clock, and send seconds";
-  if (reason == "clock_jump")
-    return "; clock_jump: these rows' time is many half-lives from the other sensors': set the sensor's "
-           "clock";
-  if (reason == "sequence_jump")
-    return "; sequence_jump: numbers far ahead of the sensor's last: look at the sensor, or raise "
-           "largest_jump";
-  if (reason == "too_old" || reason == "old_epoch")
-    return fmt::format(
-        "; {}: numbers far below the sensor's newest: let it raise its epoch when it begins anew, or "
-        "POST its name to the stream's address /reset",
-        reason);
-  if (reason == "too_many_sensors") return "; too_many_sensors: raise most_sensors";
-  if (reason == "no_value_yet")
-    return "; no_value_yet: a sensor's row needs a value of every column first: look at topics that are "
-           "silent";
-  if (reason == "stale_value")
-    return "; stale_value: a column's value was older than join_tolerance: look at its topic, or raise it";
-  if (reason == "message_too_large") return "; message_too_large: send at most 4 MiB in a message";
-  if (const std::string_view advice = advice_on_state(reason); !advice.empty())
-    return fmt::format("; {}: {}", reason, advice);
-  return "";
-}
 
 std::string words_of(const StreamConfig& config) {
   if (!config.topic.empty()) return fmt::format("MQTT {}", fmt::join(topics_of(config), ", "));
@@ -100,11 +60,7 @@ void Stream::watch_rate(Clock::time_point now) {
 void Stream::watch_rows() {
   const RowTally& counts = figures_.counts;
   if (counts.gaps > watched_.gaps) {
-    const std::string words = fmt::format(
-        "{} rows are missing between those that came ({} in all, {} still): a sensor or the broker lost "
-        "them, or "
-        "they come late; look at the sensor, and at the broker's max_queued_messages",
-        counts.gaps - watched_.gaps, counts.gaps, counts.missing);
+    const std::string words = alarm_words::gap(counts.gaps - watched_.gaps, counts.gaps, counts.missing);
     if (alarms_.goes_on("gap", figures_.row, words)) log(LogLevel::warning, words, config_.name);
   }
   watched_.gaps = counts.gaps;
@@ -112,17 +68,16 @@ void Stream::watch_rows() {
   watch_sensors();
   if (!figures_.drift || figures_.drift->row == watched_.drift) return;
   watched_.drift = figures_.drift->row;
-  alarms_.happened("drift", figures_.drift->row, words_of(*figures_.drift));
-  log(LogLevel::warning, words_of(*figures_.drift), config_.name);
+  const std::string words = alarm_words::drift(*figures_.drift);
+  alarms_.happened("drift", figures_.drift->row, words);
+  log(LogLevel::warning, words, config_.name);
 }
 
 void Stream::watch_refused() {
   const RowTally& counts = figures_.counts;
   const std::uint64_t refused = counts.refused_total();
   if (refused > watched_.refused) {
-    std::string words = fmt::format("{} rows refused", refused);
-    for (const auto& [reason, count] : counts.refused) words += fmt::format(", {} {}", count, reason);
-    for (const auto& [reason, count] : counts.refused) words += advice_on(reason);
+    const std::string words = alarm_words::refused(counts.refused);
     refused_since_ = Clock::now();
     if (alarms_.holds("refused", figures_.row, words)) log(LogLevel::warning, words, config_.name);
   } else if (Clock::now() - refused_since_ > 10min) {
@@ -137,11 +92,7 @@ void Stream::watch_sensors() {
     alarms_.over("sensors");
     return;
   }
-  alarms_.holds(
-      "sensors", figures_.row,
-      fmt::format("{} sensors are known, as many as most_sensors allows: rows of further ones are refused "
-                  "until one has not sent for sensor_expiry; raise most_sensors if they are real",
-                  figures_.sensors));
+  alarms_.holds("sensors", figures_.row, alarm_words::sensors(figures_.sensors));
 }
 
 void Stream::watch_disk() {
@@ -149,11 +100,7 @@ void Stream::watch_disk() {
   if (trouble.empty())
     alarms_.over("disk");
   else
-    alarms_.holds(
-        "disk", figures_.row,
-        trouble +
-            "; rows that cannot be stored wait at their source: make room on the disk, or look at its "
-            "mount and its health");
+    alarms_.holds("disk", figures_.row, alarm_words::disk(trouble));
 }
 
 std::vector<Alarm> Stream::take_events() {

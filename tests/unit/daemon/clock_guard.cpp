@@ -49,6 +49,14 @@ TEST_CASE("who has not sent for a half-life has no vote") {
   CHECK(guard.judge("a", 17.0, now + half_life + 10.0) == fine);
 }
 
+TEST_CASE("where silences are timed a row ahead is refused; one that is behind is not, however far") {
+  ClockGuard guard(0.0, {}, 10.0);
+  CHECK(take(guard, "a", now + 59.0, now) == fine);
+  CHECK(take(guard, "b", now * 1000.0, now) == ClockFate::clock_ahead);
+  CHECK(take(guard, "c", 17.0, now) == fine);
+  CHECK(take(guard, "a", 17.0, now) == fine);
+}
+
 TEST_CASE("without a half-life in time every clock is fine; what is stored comes back") {
   ClockGuard off(0.0, {});
   CHECK(take(off, "a", now * 1e6, now) == fine);
