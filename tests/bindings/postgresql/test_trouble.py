@@ -61,6 +61,36 @@ class Trouble(Case):
             with self.subTest(statement):
                 self.refused(self.server, statement, *words)
 
+    def test_wider_rows_with_a_leading_one(self):
+        """A row one value too wide is no row that brings its constant: an error, in one process, by partitions that combine, by
+        workers; in states of few rows, which stay rows, and of many."""
+        wide = "SELECT mixstream_state(y, CASE WHEN id {} THEN ARRAY[a] ELSE ARRAY[1.0, a] END{}) FROM few"
+        for rule in ("= 1", "< 2000", "> 2000", "<> 4000"):
+            self.refused(self.server, wide.format(rule, ""), "2202E", "same length")
+            self.refused(self.server, wide.format(rule, ", NULL, id, '{\"intercept\": false, \"features\": [\"1\", \"a\"]}'"),
+                         "2202E" if rule == "> 2000" else "22023")
+        self.refused(self.server, "SELECT mixstream_state(y, CASE WHEN id = 1 THEN ARRAY[NULL::float8] ELSE ARRAY[1.0, a] END) FROM few", "2202E")
+        for count in (900, 5000):
+            self.server.sql(f"CREATE TABLE uneven (id int, y float8, x float8[]) PARTITION BY LIST (id); CREATE TABLE uneven_0 "
+                            "PARTITION OF uneven FOR VALUES IN (0); CREATE TABLE uneven_1 PARTITION OF uneven FOR VALUES IN (1); "
+                            "INSERT INTO uneven SELECT i % 2, sin(i), CASE i % 2 WHEN 0 THEN ARRAY[cos(i)] ELSE ARRAY[1, cos(i)] END "
+                            f"FROM generate_series(1, {count}) AS i; ANALYZE uneven")
+            for workers in (0, 2):
+                settings = ("SET enable_partitionwise_aggregate = on; SET "
+                            f"max_parallel_workers_per_gather = {workers}; ")
+                self.assertEqual(self.server.sql(settings + "EXPLAIN SELECT mixstream_state(y, x) FROM uneven")
+                                 .count("Partial Aggregate"), 2)
+                self.refused(self.server, settings + "SELECT mixstream_state(y, x) FROM uneven", "2202E", "same length")
+            self.assertEqual(self.server.sql("SELECT count(mixstream_inspect(state)) FROM (SELECT id, mixstream_state(y, x) AS state "
+                                             "FROM uneven GROUP BY id) AS two"), "2")
+            self.server.sql("DROP TABLE uneven")
+        fit = self.server.sql("SELECT mixstream_fit(mixstream_state(y, ARRAY[a])) FROM few")
+        for x in ("1.0, 0.5", "5.0, 0.5", "0.5, 1.0, 2.0"):
+            self.refused(self.server, f"SELECT mixstream_predict('{fit}', ARRAY[{x}])", "2202E", "fit 1")
+        whole = self.server.sql("SELECT mixstream_fit(mixstream_state(y, ARRAY[1, a], NULL, NULL, '{\"intercept\": false, "
+                                "\"features\": [\"1\", \"a\"]}')) FROM few")
+        self.assertEqual(self.server.sql(f"SELECT mixstream_predict('{whole}', ARRAY[0.5]) = mixstream_predict('{fit}', ARRAY[0.5])"), "t")
+
     def test_every_bit_of_a_small_value(self):
         """No damaged value gets in, by any of its ways, and the server lives."""
         counts = self.server.sql("""
