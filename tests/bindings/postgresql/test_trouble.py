@@ -155,8 +155,11 @@ class Trouble(Case):
                         "ALTER TABLE many SET (parallel_workers = 2)")
         parallel = ("SELECT mixstream_state(b.a, ARRAY[b.a], NULL, b.id) FROM many AS b, generate_series(1, 1000) "
                     "WHERE b.a < 2")
+        with_workers = "SET max_parallel_workers_per_gather = 2; "
+        plan = self.server.sql(f"{with_workers} EXPLAIN (COSTS OFF) {parallel}")
+        self.assertRegex(plan, r"(?s)Finalize Aggregate.*Workers Planned: 2.*Partial Aggregate")
         for _ in range(3):
-            self.refused(self.server, f"SET max_parallel_workers_per_gather = 2; SET statement_timeout = '300ms'; {parallel}", "57014")
+            self.refused(self.server, f"{with_workers} SET statement_timeout = '300ms'; {parallel}", "57014")
         self.assertEqual(self.server.sql("SELECT count(*) FROM few"), "4000")
         self.server.sql("DROP TABLE many")
 
