@@ -230,7 +230,8 @@ typedef struct mixstream_predictor mixstream_predictor;
 typedef struct mixstream_block {
   size_t size; /* sizeof(mixstream_block): later versions may add fields */
   size_t row_count;
-  size_t feature_count;   /* the model's, or one less: then the constant, which stands first, is left out */
+  size_t feature_count;   /* the model's, or one less: then the constant, which stands first, is left out. The
+                           * first block says which, an empty one too; "intercept" said it before */
   const double* features; /* feature j of row i: features[i * row_stride + j * feature_stride] */
   ptrdiff_t row_stride;   /* in numbers, not in bytes */
   ptrdiff_t feature_stride;
@@ -261,7 +262,8 @@ MIXSTREAM_API mixstream_model* mixstream_model_load(const void* bytes, size_t by
 MIXSTREAM_API void mixstream_model_destroy(mixstream_model* model);
 
 /* Rows that are not sound (NaN, infinite, too large) are refused one by one and counted; *refused, if not
- * NULL, is their number here. MIXSTREAM_WRONG_WIDTH: nothing was absorbed. MIXSTREAM_INTERRUPTED: the rows up
+ * NULL, is their number here. MIXSTREAM_WRONG_WIDTH: the rows are not as wide as those before them, or as the
+ * model; nothing was absorbed. MIXSTREAM_INTERRUPTED: the rows up
  * to the one that a fit fell due at were. */
 MIXSTREAM_API mixstream_status mixstream_model_absorb(mixstream_model* model, const mixstream_block* block,
                                                       uint64_t* refused);
@@ -276,12 +278,16 @@ MIXSTREAM_API const char* mixstream_model_words(const mixstream_model* model); /
 MIXSTREAM_API uint64_t mixstream_model_rows(const mixstream_model* model);
 MIXSTREAM_API size_t mixstream_model_feature_count(const mixstream_model* model); /* the constant included */
 MIXSTREAM_API size_t mixstream_model_memory(const mixstream_model* model);        /* bytes held, about */
+/* Features that a row brings to mixstream_model_absorb; 0: no row has told yet. Of a loaded model it is known
+ * where mixstream_model_pack wrote it. A merge leaves it as it was: two models of one aggregate belong
+ * together only where theirs agree. */
+MIXSTREAM_API size_t mixstream_model_width(const mixstream_model* model);
 
 /* The state as the tool's files have it; mixstream_free gives it back. NULL when the system has no memory. */
 MIXSTREAM_API void* mixstream_model_save(const mixstream_model* model, size_t* byte_count,
                                          mixstream_status* status);
-/* The same for another process of this version, smaller where rows are few: only mixstream_model_load reads
- * it. */
+/* The same for another process of this version, smaller where rows are few, and with the rows' width: only
+ * mixstream_model_load reads it. */
 MIXSTREAM_API void* mixstream_model_pack(const mixstream_model* model, size_t* byte_count,
                                          mixstream_status* status);
 /* What `mixstream inspect` prints, as JSON; mixstream_free gives it back. */
@@ -321,6 +327,8 @@ MIXSTREAM_API mixstream_predictor* mixstream_predictor_create(const char* json, 
 MIXSTREAM_API void mixstream_predictor_destroy(mixstream_predictor* predictor);
 MIXSTREAM_API size_t mixstream_predictor_component_count(const mixstream_predictor* predictor);
 MIXSTREAM_API size_t mixstream_predictor_feature_count(const mixstream_predictor* predictor);
+/* Features of a row that leaves the constant out, where it stands first. */
+MIXSTREAM_API size_t mixstream_predictor_width(const mixstream_predictor* predictor);
 
 /* Where a prediction goes; NULL for what is not wanted. */
 typedef struct mixstream_prediction {
@@ -332,6 +340,8 @@ typedef struct mixstream_prediction {
   double* low;           /* y given x alone lies between low and high with that probability */
   double* high;
 } mixstream_prediction;
+/* Rows have the fit's features, or leave out the constant that stands first; the first block says which, and
+ * another width is MIXSTREAM_WRONG_WIDTH from then on. A row whose constant is not 1 cannot be predicted. */
 MIXSTREAM_API mixstream_status mixstream_predict(mixstream_predictor* predictor, const mixstream_block* block,
                                                  const mixstream_prediction* into);
 /* Rows that follow begin anew. */

@@ -4,15 +4,26 @@ import math
 import struct
 
 
+def sections(data, magic):
+    """[(kind, body)] of a file that begins with so many letters."""
+    assert data[:8] == magic, data[:8]
+    found = []
+    at = 24
+    while at < len(data) - 8:
+        kind, _, length = struct.unpack_from("<IIQ", data, at)
+        found.append((kind, data[at + 16 : at + 16 + length]))
+        at += 16 + length
+    return found
+
+
+def state_of_message(data):
+    """What a device sent, without who it is."""
+    return dict(sections(data, b"MIXSDEVS"))[2]
+
+
 class State:
     def __init__(self, data):
-        assert data[:8] == b"MIXSTATE"
-        self.sections = []
-        at = 24
-        while at < len(data) - 8:
-            kind, _, length = struct.unpack_from("<IIQ", data, at)
-            self.sections.append((kind, data[at + 16 : at + 16 + length]))
-            at += 16 + length
+        self.sections = sections(data, b"MIXSTATE")
         self.d, self.constant = struct.unpack_from("<II", self.section(1))
         self.m = self.d + (1 if self.constant else 2)
         self.rows, = struct.unpack_from("<Q", self.section(2), 4)

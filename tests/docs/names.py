@@ -1,4 +1,5 @@
-"""What the pages name is there: programs, tests, test cases, source files, names in code.  names.py SOURCE_ROOT BUILD_ROOT"""
+"""What the pages name is there: programs, tests, test cases, source files, names in code; and so are the pages that sources name.
+names.py SOURCE_ROOT BUILD_ROOT"""
 
 import fnmatch
 import json
@@ -19,7 +20,7 @@ PLACES = {str(parent) for name in FILES for parent in (pathlib.PurePath(name), *
 STEMS = {name.rsplit(".", 1)[0] for name in FILES}
 LIBRARY = "lib/mixstream/"
 CODE = "\n".join((ROOT / name).read_text() for name in FILES if re.fullmatch(LIBRARY + r".*\.(h|hpp|cpp)", name))
-faults, checked = [], {"programs": 0, "tests": 0, "test cases": 0, "files": 0, "names": 0}
+faults, checked = [], {"programs": 0, "tests": 0, "test cases": 0, "files": 0, "names": 0, "pages": 0}
 
 
 def check(kind, good, page, what):
@@ -84,11 +85,24 @@ def names(page, column):
             check("names", re.search(rf"\b{part}\b", CODE), page, name)
 
 
+def pages_named_by(source):
+    """Paths below docs in a comment, a text for users, another language's page."""
+    try:
+        text = (ROOT / source).read_text()
+    except (UnicodeDecodeError, IsADirectoryError):
+        return []
+    return re.findall(r"(?<![\w/.-])(docs/[\w./-]*[\w-])", text)
+
+
 TARGETS_FOLDERS = {str(parent) for name in TARGETS for parent in pathlib.PurePath(name).parents}
 for each in PAGES:
     for span in spans(each):
         commands(each, span)
         paths(each, span)
+for source in sorted(FILES):
+    if not source.startswith("docs/") and (ROOT / source).is_file():
+        for named in pages_named_by(source):
+            check("pages", named in PLACES, ROOT / source, named)
 names(ROOT / "docs/method/notation.md", 2)
 names(ROOT / "docs/reference/settings.md", 3)
 print("\n".join(faults) or checked)

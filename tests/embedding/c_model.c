@@ -181,6 +181,48 @@ static void check_strides(void) {
   mixstream_model_destroy(other);
 }
 
+/* Rows of the width that the first ones had: a leading 1 does not make a wider row the constant and the rest.
+ */
+static void check_width_of_rows(void) {
+  const double wide[4] = {1.0, 77.0, 1.0, 78.0};
+  const char* flat = "{\"k\": 2, \"features\": [\"1\", \"x1\"]}";
+  const char* const made[2] = {plain, flat};
+  mixstream_status status;
+  mixstream_block block = rows_between(0, 2);
+  size_t size = 0;
+  int rows;
+  int i;
+  block.feature_count = 2;
+  block.features = wide;
+  block.row_stride = 2;
+  for (rows = 1; rows < 2000; rows += 1500) {
+    for (i = 0; i < 2; ++i) {
+      mixstream_model* model = mixstream_model_create(i == 0 ? 1 : 2, made[i], &status, NULL, 0);
+      mixstream_model* packed;
+      void* bytes;
+      CHECK(mixstream_model_width(model) == (i == 0 ? 1u : 0u));
+      absorb(model, 0, rows);
+      CHECK(mixstream_model_width(model) == 1);
+      CHECK(mixstream_model_absorb(model, &block, NULL) == MIXSTREAM_WRONG_WIDTH);
+      bytes = mixstream_model_pack(model, &size, NULL);
+      packed = mixstream_model_load(bytes, size, NULL, &status, NULL, 0);
+      mixstream_free(bytes);
+      CHECK(mixstream_model_width(packed) == 1);
+      CHECK(mixstream_model_absorb(packed, &block, NULL) == MIXSTREAM_WRONG_WIDTH);
+      CHECK(mixstream_model_rows(packed) == (uint64_t)rows);
+      mixstream_model_destroy(packed);
+      bytes = mixstream_model_save(model, &size, NULL); /* a file does not know */
+      packed = mixstream_model_load(bytes, size, NULL, &status, NULL, 0);
+      mixstream_free(bytes);
+      CHECK(mixstream_model_width(packed) == 0);
+      CHECK(mixstream_model_absorb(packed, &block, NULL) == MIXSTREAM_OK &&
+            mixstream_model_width(packed) == 2);
+      mixstream_model_destroy(packed);
+      mixstream_model_destroy(model);
+    }
+  }
+}
+
 static double largest_difference(const mixstream_model* one, const mixstream_model* two) {
   double a[16];
   double b[16];
@@ -253,7 +295,7 @@ static void check_save(int rows) {
   bytes = mixstream_model_save(model, &size, &status);
   CHECK(bytes != NULL && status == MIXSTREAM_OK);
   packed = mixstream_model_pack(model, &packed_size, &status);
-  CHECK(packed != NULL && packed_size <= size);
+  CHECK(packed != NULL && packed_size <= size + 32); /* what says that it is packed, and how wide rows are */
   copies[0] = mixstream_model_load(bytes, size, NULL, &status, NULL, 0);
   copies[1] = mixstream_model_load(packed, packed_size, NULL, &status, NULL, 0);
   absorb(model, rows, rows + 50);
@@ -317,6 +359,7 @@ static void check_predictions(void) {
   mixstream_report* report;
   mixstream_predictor* predictor;
   const double features[3] = {3.0, 3.0, NAN};
+  const double constants[4] = {1.0, 3.0, 2.0, 3.0};
   const double responses[3] = {7.0, -0.5, 1.0};
   int32_t laws[3];
   double p[6];
@@ -341,8 +384,16 @@ static void check_predictions(void) {
   block.responses = NULL;
   CHECK(mixstream_predict(predictor, &block, &into) == MIXSTREAM_OK);
   CHECK(fabs(p[0] + p[1] - 1.0) < 1e-12 && fabs(expected[0] - (0.4 * 7.0 - 0.6 * 0.5)) < 0.2);
-  block.feature_count = 3;
-  CHECK(mixstream_predict(predictor, &block, &into) == MIXSTREAM_WRONG_WIDTH);
+  CHECK(mixstream_predictor_width(predictor) == 1);
+  for (block.feature_count = 2; block.feature_count < 4; ++block.feature_count)
+    CHECK(mixstream_predict(predictor, &block, &into) == MIXSTREAM_WRONG_WIDTH);
+  mixstream_predictor_destroy(predictor);
+  predictor = mixstream_predictor_create(mixstream_report_json(report), &status, NULL, 0);
+  block.row_count = 2;
+  block.feature_count = 2;
+  block.row_stride = 2;
+  block.features = constants;
+  CHECK(mixstream_predict(predictor, &block, &into) == MIXSTREAM_OK && laws[0] >= 0 && laws[1] == -1);
   CHECK(mixstream_predictor_create("{}", &status, NULL, 0) == NULL && status == MIXSTREAM_BAD_SETTINGS);
   mixstream_predictor_destroy(predictor);
   mixstream_report_destroy(report);
@@ -492,6 +543,7 @@ int main(void) {
   check_refusals();
   check_bad_rows();
   check_strides();
+  check_width_of_rows();
   check_splits(10, 60);
   check_splits(100, 3000);
   check_splits(2600, ROWS);

@@ -23,7 +23,7 @@ static const char* hint_for(mixstream_status status) {
     case MIXSTREAM_CANNOT_MERGE:
       return "Make all states with the same features, response and options.";
     case MIXSTREAM_WRONG_WIDTH:
-      return "Give every row a list of the same length.";
+      return "Give every row a list of the same length, the constant left out.";
     default:
       return "docs/guide/duckdb.md lists the functions and their options.";
   }
@@ -87,9 +87,17 @@ mixstream_model* own(Shared** shared, char* text) {
   return (*shared)->model;
 }
 
+/* Parts of one aggregate have rows of one width; of a stored state nobody knows it. */
+static bool are_as_wide(const mixstream_model* one, const mixstream_model* other) {
+  const size_t width = mixstream_model_width(one);
+  const size_t others = mixstream_model_width(other);
+  return width == others || width == 0 || others == 0;
+}
+
 mixstream_status merge_shared(mixstream_model* model, Shared* other) {
   pthread_mutex_lock(&other->lock);
-  const mixstream_status status = mixstream_model_merge(model, other->model);
+  const mixstream_status status =
+      are_as_wide(model, other->model) ? mixstream_model_merge(model, other->model) : MIXSTREAM_WRONG_WIDTH;
   pthread_mutex_unlock(&other->lock);
   return status;
 }

@@ -29,7 +29,7 @@ Shared* hold(Shared* shared);
 void let_go(Shared* shared);
 /* The model for changing, in *shared a copy if others hold it; NULL and words where that fails. */
 mixstream_model* own(Shared** shared, char* text);
-/* Adds the other's rows to the model. */
+/* Adds the other's rows to the model; MIXSTREAM_WRONG_WIDTH where rows of the two are not as wide. */
 mixstream_status merge_shared(mixstream_model* model, Shared* other);
 /* The bytes of the state; mixstream_free gives them back. */
 void* save_shared(Shared* shared, size_t* size, mixstream_status* status);

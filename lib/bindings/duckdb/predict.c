@@ -2,6 +2,7 @@
 #include "model.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,18 @@ static double* probabilities_for(Call* call, idx_t row) {
   return (double*)duckdb_vector_get_data(duckdb_list_vector_get_child(list)) + before;
 }
 
+/* As mixstream_state takes rows: without the constant that stands before them. */
+static bool has_width(const Call* call, idx_t row) {
+  char words[200];
+  const size_t width = call->x.entries[row].length;
+  const size_t wanted = mixstream_predictor_width(call->predictor);
+  if (width == wanted) return true;
+  snprintf(words, sizeof words,
+           "the row has %zu features and the fit %zu, without the constant that stands before them", width,
+           wanted);
+  return fail(call->info, MIXSTREAM_WRONG_WIDTH, words);
+}
+
 static mixstream_status predict_row(Call* call, idx_t row, int32_t* component) {
   const duckdb_list_entry x = call->x.entries[row];
   const double response = is_null(&call->response, row) ? NAN : ((const double*)call->response.data)[row];
@@ -113,10 +126,8 @@ static bool answer(Call* call, idx_t row) {
     nothing_known(call, row);
     return true;
   }
-  if (!read_fit(call, row)) return false;
+  if (!read_fit(call, row) || !has_width(call, row)) return false;
   const mixstream_status status = predict_row(call, row, &component);
-  if (status == MIXSTREAM_WRONG_WIDTH)
-    return fail(call->info, status, "the row has another number of features than the fit");
   if (status != MIXSTREAM_OK) return fail(call->info, status, NULL);
   if (component < 0)
     nothing_known(call, row);

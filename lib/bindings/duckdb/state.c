@@ -119,6 +119,9 @@ static bool make_model(duckdb_function_info info, State* state, const Rows* rows
   free(text);
   free(given);
   if (model == NULL) return fail(info, status, words);
+  const mixstream_block no_rows = {.size = sizeof(mixstream_block),
+                                   .feature_count = rows->x.entries[row].length};
+  mixstream_model_absorb(model, &no_rows, NULL); /* from here on all rows are as wide */
   state->shared = share_model(model);
   return state->shared != NULL || fail(info, MIXSTREAM_OUT_OF_MEMORY, NULL);
 }
@@ -149,7 +152,9 @@ static bool take(duckdb_function_info info, const Rows* rows, State* state, idx_
     duckdb_aggregate_function_set_error(info, text);
     return false;
   }
-  if (is_whole(rows, first))
+  if (!is_null(&rows->features, first) && rows->x.entries[first].length != mixstream_model_width(model))
+    status = MIXSTREAM_WRONG_WIDTH;
+  else if (is_whole(rows, first))
     status = absorb(model, rows, first, last);
   else
     mixstream_model_refuse(model, "missing");

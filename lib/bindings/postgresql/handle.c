@@ -90,7 +90,7 @@ static const char* hint_for(mixstream_status status) {
     case MIXSTREAM_CANNOT_MERGE:
       return "Make all states with the same features, response and options.";
     case MIXSTREAM_WRONG_WIDTH:
-      return "Give every row an array of the same length.";
+      return "Give every row an array of the same length, the constant left out.";
     default:
       return "docs/guide/postgresql.md lists the functions and their options.";
   }

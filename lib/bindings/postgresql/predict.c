@@ -80,6 +80,16 @@ static Datum row_of(const Remembered* remembered, int32_t component, const doubl
   return HeapTupleGetDatum(heap_form_tuple(remembered->row_type, values, nulls));
 }
 
+/* As mixstream_state takes rows: without the constant that stands before them. */
+static void check_width(const mixstream_predictor* predictor, size_t width) {
+  const size_t wanted = mixstream_predictor_width(predictor);
+  if (width == wanted) return;
+  refuse(MIXSTREAM_WRONG_WIDTH,
+         psprintf("the row has %zu features and the fit %zu, without the constant that "
+                  "stands before them",
+                  width, wanted));
+}
+
 /* NULL where nothing can be predicted: a feature is missing or not finite. */
 Datum pg_mixstream_predict(PG_FUNCTION_ARGS) {
   Remembered* remembered;
@@ -99,6 +109,7 @@ Datum pg_mixstream_predict(PG_FUNCTION_ARGS) {
   probabilities = palloc(mixstream_predictor_component_count(remembered->predictor) * sizeof(double));
   block.row_count = 1;
   block.feature_count = ARR_NDIM(x) == 1 ? (size_t)ARR_DIMS(x)[0] : 0;
+  check_width(remembered->predictor, block.feature_count);
   block.features = (const double*)ARR_DATA_PTR(x);
   block.feature_stride = 1;
   block.responses = &response;
@@ -110,7 +121,6 @@ Datum pg_mixstream_predict(PG_FUNCTION_ARGS) {
   into.high = &numbers[2];
   mixstream_predictor_restart(remembered->predictor); /* rows come in any order here */
   status = mixstream_predict(remembered->predictor, &block, &into);
-  if (status == MIXSTREAM_WRONG_WIDTH) refuse(status, "the row has another number of features than the fit");
   if (status != MIXSTREAM_OK) refuse(status, NULL);
   if (component < 0) PG_RETURN_NULL();
   PG_RETURN_DATUM(row_of(remembered, component, probabilities, numbers));

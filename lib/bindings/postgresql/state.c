@@ -33,11 +33,14 @@ static ArrayType* features_of(FunctionCallInfo fcinfo) {
 static void make_model(Handle* handle, FunctionCallInfo fcinfo, size_t width) {
   const Jsonb* options = is_given(fcinfo, OPTIONS) ? PG_GETARG_JSONB_P(OPTIONS) : NULL;
   char* text = options_text("\"intercept\":true", options);
+  const mixstream_block no_rows = {.size = sizeof(mixstream_block), .feature_count = width};
   mixstream_status status;
   char words[400];
   handle->model = mixstream_model_create(width, text, &status, words, sizeof words);
   pfree(text);
   if (handle->model == NULL) refuse(status, words);
+  status = mixstream_model_absorb(handle->model, &no_rows, NULL); /* from here on all rows are as wide */
+  if (status != MIXSTREAM_OK) refuse(status, NULL);
 }
 
 /* The last argument of a row counts: NULL is a missing weight or id there, and none further in front. */
@@ -80,6 +83,7 @@ Datum pg_mixstream_absorb(PG_FUNCTION_ARGS) {
     handle = handle_in(context);
     make_model(handle, fcinfo, width);
   }
+  if (x != NULL && width != mixstream_model_width(handle->model)) refuse(MIXSTREAM_WRONG_WIDTH, NULL);
   if (is_whole(fcinfo, x))
     absorb_row(handle, fcinfo, x, width);
   else
@@ -87,6 +91,13 @@ Datum pg_mixstream_absorb(PG_FUNCTION_ARGS) {
   count_memory(handle);
   if (x != NULL) PG_FREE_IF_COPY(x, FEATURES);
   PG_RETURN_POINTER(handle);
+}
+
+/* Parts of one aggregate have rows of one width; of a stored state nobody knows it. */
+static bool are_as_wide(const mixstream_model* one, const mixstream_model* other) {
+  const size_t width = mixstream_model_width(one);
+  const size_t others = mixstream_model_width(other);
+  return width == others || width == 0 || others == 0;
 }
 
 /* The second model's rows enter the first; where there is none, the second moves to the aggregate. */
@@ -97,6 +108,7 @@ static Handle* joined(Handle* first, Handle* second, MemoryContext context) {
     first->model = second->model;
     second->model = NULL;
   } else {
+    if (!are_as_wide(first->model, second->model)) refuse(MIXSTREAM_WRONG_WIDTH, NULL);
     status = mixstream_model_merge(first->model, second->model);
     if (status != MIXSTREAM_OK) refuse(status, mixstream_model_words(first->model));
     destroy_now(second);

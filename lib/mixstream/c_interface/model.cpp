@@ -36,7 +36,8 @@ struct mixstream_report {
 
 struct mixstream_predictor {
   mixstream::Predictor predictor;
-  bool intercept;  // the constant stands first and may be left out
+  std::optional<std::size_t> constant;  // its place; first it may be left out
+  std::optional<std::size_t> width;     // of the rows so far
   std::vector<double> features;
   std::vector<double> probabilities;
 };
@@ -127,19 +128,28 @@ Sample sample_of(const Model& model) {
   return model.with_estimator([](const Estimator& estimator) { return estimator.state().sample(); });
 }
 
-bool constant_stands_first(const FittedLaws& laws) {
-  return !laws.features.empty() && laws.features[0] == "1";
+std::optional<std::size_t> constant_of(const FittedLaws& laws) {
+  const auto found = std::ranges::find(laws.features, "1");
+  if (found == laws.features.end()) return {};
+  return static_cast<std::size_t>(found - laws.features.begin());
 }
 
-bool takes_width(const mixstream_predictor& predictor, std::size_t width) noexcept {
-  const std::size_t d = predictor.predictor.feature_count();
-  return width == d || (predictor.intercept && width + 1 == d);
+std::size_t least_width(const mixstream_predictor& predictor) noexcept {
+  return predictor.predictor.feature_count() - (predictor.constant == 0U ? 1 : 0);
 }
 
-bool all_finite(const Row& row) noexcept {
-  bool finite = !std::isinf(row.response);
-  for (const double value : row.features) finite = finite && std::isfinite(value);
-  return finite;
+/// The first rows settle the width, with the constant or without it.
+bool settle_width(mixstream_predictor& predictor, std::size_t width) noexcept {
+  if (predictor.width) return width == *predictor.width;
+  const bool fits = width == predictor.predictor.feature_count() || width == least_width(predictor);
+  if (fits) predictor.width = width;
+  return fits;
+}
+
+bool is_sound(const Row& row, std::optional<std::size_t> constant) noexcept {
+  bool sound = !std::isinf(row.response) && (!constant || row.features[*constant] == 1.0);
+  for (const double value : row.features) sound = sound && std::isfinite(value);
+  return sound;
 }
 
 void put(const mixstream_prediction& into, std::size_t i, const RowPrediction& row,
@@ -169,7 +179,7 @@ void predict_row_of(mixstream_predictor& handle, const mixstream_block& block, s
     handle.features = std::move(features);
     row.features = handle.features;
   }
-  if (!all_finite(row)) {
+  if (!is_sound(row, handle.constant)) {
     handle.predictor.skip(row.sensor);
     return put_nothing(into, i, handle.probabilities);
   }
@@ -224,7 +234,7 @@ mixstream_status mixstream_model_absorb(mixstream_model* model, const mixstream_
   if (refused != nullptr) *refused = 0;
   if (model == nullptr || !is_sound(block) || (block->row_count > 0 && block->responses == nullptr))
     return MIXSTREAM_BAD_ARGUMENT;
-  if (!model->model.takes_width(block->feature_count)) return MIXSTREAM_WRONG_WIDTH;
+  if (!model->model.settle_width(block->feature_count)) return MIXSTREAM_WRONG_WIDTH;
   const Interrupter interrupter(wanted, wanted_context);
   return guarded([&] {
     for (std::size_t i = 0; i < block->row_count; ++i) {
@@ -265,6 +275,10 @@ uint64_t mixstream_model_rows(const mixstream_model* model) {
 
 size_t mixstream_model_feature_count(const mixstream_model* model) {
   return model == nullptr ? 0 : model->model.feature_count();
+}
+
+size_t mixstream_model_width(const mixstream_model* model) {
+  return model == nullptr ? 0 : model->model.width().value_or(0);
 }
 
 size_t mixstream_model_memory(const mixstream_model* model) {
@@ -373,9 +387,10 @@ mixstream_predictor* mixstream_predictor_create(const char* json, mixstream_stat
     if (json == nullptr) return Refusal{Reason::bad_settings, "there is no report to predict from"};
     Outcome<FittedLaws> laws = laws_from_json(json);
     if (!laws) return laws.refusal();
-    const bool intercept = constant_stands_first(laws.value());
+    const std::optional<std::size_t> constant = constant_of(laws.value());
     const std::size_t k = laws.value().mixture.component_count();
-    return new mixstream_predictor{Predictor(std::move(laws).value()), intercept, {}, std::vector<double>(k)};
+    return new mixstream_predictor{
+        Predictor(std::move(laws).value()), constant, {}, {}, std::vector<double>(k)};
   });
 }
 
@@ -391,11 +406,15 @@ size_t mixstream_predictor_feature_count(const mixstream_predictor* predictor) {
   return predictor == nullptr ? 0 : predictor->predictor.feature_count();
 }
 
+size_t mixstream_predictor_width(const mixstream_predictor* predictor) {
+  return predictor == nullptr ? 0 : least_width(*predictor);
+}
+
 mixstream_status mixstream_predict(mixstream_predictor* predictor, const mixstream_block* block,
                                    const mixstream_prediction* into) {
   const bool sound = predictor != nullptr && is_sound(block) && into != nullptr && into->size == sizeof *into;
   if (!sound) return MIXSTREAM_BAD_ARGUMENT;
-  if (!takes_width(*predictor, block->feature_count)) return MIXSTREAM_WRONG_WIDTH;
+  if (!settle_width(*predictor, block->feature_count)) return MIXSTREAM_WRONG_WIDTH;
   return guarded([&] {
     for (std::size_t i = 0; i < block->row_count; ++i) predict_row_of(*predictor, *block, i, *into);
     return MIXSTREAM_OK;

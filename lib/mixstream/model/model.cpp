@@ -16,7 +16,8 @@ namespace mixstream {
 namespace {
 
 constexpr std::uint64_t packed_magic = 0x53574f524d58494dULL;  // "MIXMROWS"
-constexpr std::uint32_t packed_version = 1;
+constexpr std::uint32_t packed_version = 2;
+enum class PackedKind : std::uint32_t { rows = 0, state = 1 };
 constexpr std::uint64_t any_budget = std::numeric_limits<std::uint64_t>::max() >> 1;
 
 bool is_packed(std::span<const std::byte> bytes) noexcept {
@@ -29,28 +30,46 @@ bool same_state(StateSettings one, const StateSettings& other) {
   return one == other;
 }
 
+/// The beginning of a packed model, and what follows it.
 struct Packed {
+  std::uint64_t width;  ///< one more than the rows', 0: no row has told
+  PackedKind kind;
+  std::span<const std::byte> content;
+};
+
+struct PackedRows {
   std::size_t feature_count;
   std::string options;
   std::uint64_t next_position;
   FewRows rows;
 };
 
+Refusal damaged() {
+  return {Reason::bad_snapshot, "the packed rows are damaged or cut short"};
+}
+
 Outcome<Packed> unpack(std::span<const std::byte> bytes) {
-  const Refusal damaged{Reason::bad_snapshot, "the packed rows are damaged or cut short"};
   constexpr std::size_t checksum_bytes = 8;
-  if (bytes.size() < sizeof packed_magic + checksum_bytes) return damaged;
+  if (bytes.size() < sizeof packed_magic + checksum_bytes) return damaged();
   const std::span<const std::byte> content = bytes.first(bytes.size() - checksum_bytes);
-  if (ByteReader(bytes.last(checksum_bytes)).take<std::uint64_t>() != checksum(content)) return damaged;
+  if (ByteReader(bytes.last(checksum_bytes)).take<std::uint64_t>() != checksum(content)) return damaged();
   ByteReader in(content.subspan(sizeof packed_magic));
   if (in.take<std::uint32_t>() != packed_version)
     return Refusal{Reason::unknown_version, "the rows were packed by another version of mixstream"};
+  const auto width = in.take<std::uint64_t>();
+  const auto kind = in.take<std::uint32_t>();
+  if (!in.ok() || kind > static_cast<std::uint32_t>(PackedKind::state)) return damaged();
+  return Packed{width, static_cast<PackedKind>(kind), in.take_bytes(in.left())};
+}
+
+Outcome<PackedRows> unpack_rows(std::span<const std::byte> content) {
+  ByteReader in(content);
   const auto feature_count = static_cast<std::size_t>(in.take<std::uint64_t>());
   std::string options = in.take_text();
   const auto next_position = in.take<std::uint64_t>();
   std::optional<FewRows> rows = FewRows::decode(in);
-  if (!rows || !in.at_end()) return damaged;
-  return Packed{feature_count, std::move(options), next_position, std::move(*rows)};
+  if (!rows || !in.at_end()) return damaged();
+  return PackedRows{feature_count, std::move(options), next_position, std::move(*rows)};
 }
 
 /// The saved estimator, solving as it was saved but for what the options change.
@@ -86,20 +105,24 @@ Outcome<Model> Model::create(ModelOptions options) {
   FewRows rows(static_cast<std::size_t>(layout.feature_count), layout.constant_feature,
                options.source.value_or(0));
   const bool everything = options.estimator.state.memory.kind == Memory::Kind::everything;
-  if (everything) return Model(std::move(options), std::move(rows));
-  return Model(std::move(options), std::move(tried).value());
+  const std::size_t given = options.given_features;
+  Model model = everything ? Model(std::move(options), std::move(rows))
+                           : Model(std::move(options), std::move(tried).value());
+  if (given < model.feature_count()) model.settle_width(given);  // the constant was asked for beside them
+  return model;
 }
 
 Outcome<Model> Model::decode(std::span<const std::byte> bytes, std::string_view options) {
   if (is_packed(bytes)) {
     Outcome<Packed> packed = unpack(bytes);
     if (!packed) return packed.refusal();
-    Outcome<ModelOptions> made = read_model_options(packed.value().feature_count, packed.value().options);
-    if (!made) return made.refusal();
-    Model model(std::move(made).value(), packed.value().rows);
-    model.go_on_at(packed.value().next_position, packed.value().rows.source());
-    if (options.empty()) return model;
-    return decode(model.encode(), options);
+    const bool small = packed.value().kind == PackedKind::rows;
+    Outcome<Model> model =
+        small ? decode_rows(packed.value().content, options) : decode(packed.value().content, options);
+    const std::uint64_t width = packed.value().width;
+    if (model && width > 0 && !model.value().settle_width(static_cast<std::size_t>(width - 1)))
+      return damaged();
+    return model;
   }
   Outcome<Estimator> estimator = decode_estimator(bytes, options);
   if (!estimator) return estimator.refusal();
@@ -109,6 +132,17 @@ Outcome<Model> Model::decode(std::span<const std::byte> bytes, std::string_view 
   const MomentState& state = model.all_->state();
   model.go_on_at(state.next_position(), state.source());
   return model;
+}
+
+Outcome<Model> Model::decode_rows(std::span<const std::byte> content, std::string_view options) {
+  Outcome<PackedRows> packed = unpack_rows(content);
+  if (!packed) return packed.refusal();
+  Outcome<ModelOptions> made = read_model_options(packed.value().feature_count, packed.value().options);
+  if (!made) return made.refusal();
+  Model model(std::move(made).value(), packed.value().rows);
+  model.go_on_at(packed.value().next_position, packed.value().rows.source());
+  if (options.empty()) return model;
+  return decode(model.encode(), options);
 }
 
 void Model::go_on_at(std::uint64_t position, std::uint64_t source) noexcept {
@@ -121,9 +155,12 @@ std::size_t Model::feature_count() const noexcept {
   return static_cast<std::size_t>(options_.estimator.state.layout.feature_count);
 }
 
-bool Model::takes_width(std::size_t features) const noexcept {
+bool Model::settle_width(std::size_t features) noexcept {
+  if (width_) return features == *width_;
   const bool without_constant = options_.estimator.state.layout.constant_feature == 0;
-  return features == feature_count() || (without_constant && features + 1 == feature_count());
+  const bool fits = features == feature_count() || (without_constant && features + 1 == feature_count());
+  if (fits) width_ = features;
+  return fits;
 }
 
 std::uint64_t Model::rows() const noexcept {
@@ -148,10 +185,13 @@ void Model::grow(Estimator estimator) {
   few_ = FewRows(feature_count(), -1, 0);
 }
 
-/// With the constant, where the caller leaves it out.
-const Row& Model::whole(const Row& row) {
+/// With the constant, where the caller leaves it out. A row of another width than those before has no
+/// features, and check() refuses it by that.
+const Row& Model::whole(const Row& row) noexcept {
   row_ = row;
-  if (row.features.size() + 1 == features_.size() && takes_width(row.features.size())) {
+  if (!settle_width(row.features.size())) {
+    row_.features = {};
+  } else if (row.features.size() + 1 == features_.size()) {
     for (std::size_t f = 0; f < row.features.size(); ++f) features_[f + 1] = row.features[f];
     row_.features = features_;
   }
@@ -256,14 +296,19 @@ Bytes Model::encode() const {
 }
 
 Bytes Model::pack() const {
-  if (!is_small()) return encode();
   ByteWriter out;
   out.put(packed_magic);
   out.put(packed_version);
-  out.put(static_cast<std::uint64_t>(options_.given_features));
-  out.put_text(options_.text);
-  out.put(next_position_);
-  few_.encode(out);
+  out.put(static_cast<std::uint64_t>(width_ ? *width_ + 1 : 0));
+  out.put(static_cast<std::uint32_t>(is_small() ? PackedKind::rows : PackedKind::state));
+  if (is_small()) {
+    out.put(static_cast<std::uint64_t>(options_.given_features));
+    out.put_text(options_.text);
+    out.put(next_position_);
+    few_.encode(out);
+  } else {
+    out.put(std::span<const std::byte>(encode()));
+  }
   out.put(checksum(out.written()));
   return std::move(out).take();
 }

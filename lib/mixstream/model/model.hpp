@@ -29,9 +29,13 @@ class Model {
   /// From what encode or pack wrote. `options`: how to solve from now on, where it differs from the bytes'.
   static Outcome<Model> decode(std::span<const std::byte> bytes, std::string_view options);
 
-  /// Of the model; rows may come without the constant where it stands first.
-  std::size_t feature_count() const noexcept;
-  bool takes_width(std::size_t features) const noexcept;
+  std::size_t feature_count() const noexcept;  ///< of the model, the constant included
+  /// How many numbers x a row brings: with "intercept" as many as were said, else as many as the first row.
+  /// Nothing: no row has told yet. It stays in pack(), not in encode().
+  std::optional<std::size_t> width() const noexcept { return width_; }
+  /// Whether rows have this width. The first call that is answered with yes settles it: the model's features,
+  /// or one less, where the constant stands first and is left out.
+  bool settle_width(std::size_t features) noexcept;
 
   /// Adds a row, or refuses it by name and counts it. `position`: the row's number, on which with the seed
   /// and the source alone it depends whether the sample has it; nothing: it follows the row before. Now and
@@ -59,22 +63,24 @@ class Model {
   Outcome<Report> fit(std::string_view options) const;
   /// The state as a file of the tool has it.
   Bytes encode() const;
-  /// For a process of the same version: few rows stay rows. Else as encode.
+  /// For a process of the same version: few rows stay rows, and the rows' width is kept.
   Bytes pack() const;
 
  private:
   Model(ModelOptions options, FewRows few);
   Model(ModelOptions options, Estimator all);
+  static Outcome<Model> decode_rows(std::span<const std::byte> content, std::string_view options);
   Estimator poured() const;
   void go_on_at(std::uint64_t position, std::uint64_t source) noexcept;
   void grow(Estimator estimator);
-  const Row& whole(const Row& row);
+  const Row& whole(const Row& row) noexcept;
   void choose_source(const Row& row, bool positioned);
   void take_rows_of(const Model& other);
 
   ModelOptions options_;
   FewRows few_;                     // all rows, while there is no estimator
   std::unique_ptr<Estimator> all_;  // once they are many
+  std::optional<std::size_t> width_;
   std::uint64_t next_position_ = 0;
   bool source_is_known_ = false;
   std::uint64_t source_ = 0;  // of the rows that come

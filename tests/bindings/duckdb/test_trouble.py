@@ -60,6 +60,24 @@ class Trouble(Case):
                 self.refused(self.db, statement, "mixstream", *words)
         self.assertEqual(self.db.sql("SELECT mixstream_fit(mixstream_state(y, [a]))->'rows' FROM few"), "4000")
 
+    def test_wider_rows_with_a_leading_one(self):
+        """A row one value too wide is no row that brings its constant: an error, in one thread, in parts that combine, in windows."""
+        for rule in ("= 1", "< 2000", "> 2000", "<> 4000"):
+            self.refused(self.db, f"SELECT mixstream_state(y, CASE WHEN id {rule} THEN [a] ELSE [1.0, a] END) FROM few", "same length")
+        self.refused(self.db, "SELECT mixstream_state(y, CASE WHEN id = 1 THEN [NULL] ELSE [1.0, a] END) FROM few", "same length")
+        self.db.sql("CREATE TABLE halves AS SELECT i, sin(i) AS y, CASE WHEN i < 122880 THEN [cos(i)] ELSE [1.0, cos(i)] END AS x "
+                    "FROM range(245760) AS t (i)")
+        for threads in (1, 2, 4):
+            self.db.sql(f"SET threads = {threads}")
+            for few in ("i >= 0", "i % 200 = 0"):
+                self.refused(self.db, f"SELECT mixstream_state(y, x) FROM halves WHERE {few}", "same length")
+        self.refused(self.db, "SELECT mixstream_inspect(mixstream_state(y, x) OVER (ORDER BY i ROWS 50 PRECEDING)) FROM halves "
+                              "WHERE i BETWEEN 122800 AND 123000", "same length")
+        self.assertEqual(self.db.sql("SELECT mixstream_inspect(mixstream_state(y, x))->'rows' FROM halves GROUP BY len(x)"), "122880\n122880")
+        fit = self.db.sql("SELECT mixstream_fit(mixstream_state(y, [a])) FROM few")
+        for x in ("1.0, 0.5", "5.0, 0.5", "0.5, 1.0, 2.0"):
+            self.refused(self.db, f"SELECT mixstream_predict('{fit}', [{x}])", "fit 1", "same length")
+
     def test_every_bit_of_a_small_state(self):
         data = self.db.blob("(SELECT mixstream_state(y, [a]) FROM few WHERE id <= 3)")
         damaged = [data[:at // 8] + bytes([data[at // 8] ^ 1 << at % 8]) + data[at // 8 + 1:] for at in range(8 * len(data))]

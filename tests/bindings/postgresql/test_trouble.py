@@ -3,6 +3,7 @@ thousand groups, dumps, versions. Every error is a SQL error with a hint, and le
 
 import json
 import pathlib
+import re
 import subprocess
 import time
 import unittest
@@ -60,6 +61,36 @@ class Trouble(Case):
                  f"mixstream_state(y, ARRAY[a, b]) {few}) SELECT mixstream_merge(one) FROM s", ("22000", "same"))):
             with self.subTest(statement):
                 self.refused(self.server, statement, *words)
+
+    def test_wider_rows_with_a_leading_one(self):
+        """A row one value too wide is no row that brings its constant: an error, in one process, by partitions that combine, by
+        workers; in states of few rows, which stay rows, and of many."""
+        wide = "SELECT mixstream_state(y, CASE WHEN id {} THEN ARRAY[a] ELSE ARRAY[1.0, a] END{}) FROM few"
+        for rule in ("= 1", "< 2000", "> 2000", "<> 4000"):
+            self.refused(self.server, wide.format(rule, ""), "2202E", "same length")
+            self.refused(self.server, wide.format(rule, ", NULL, id, '{\"intercept\": false, \"features\": [\"1\", \"a\"]}'"),
+                         "2202E" if rule == "> 2000" else "22023")
+        self.refused(self.server, "SELECT mixstream_state(y, CASE WHEN id = 1 THEN ARRAY[NULL::float8] ELSE ARRAY[1.0, a] END) FROM few", "2202E")
+        for count in (900, 5000):
+            self.server.sql(f"CREATE TABLE uneven (id int, y float8, x float8[]) PARTITION BY LIST (id); CREATE TABLE uneven_0 "
+                            "PARTITION OF uneven FOR VALUES IN (0); CREATE TABLE uneven_1 PARTITION OF uneven FOR VALUES IN (1); "
+                            "INSERT INTO uneven SELECT i % 2, sin(i), CASE i % 2 WHEN 0 THEN ARRAY[cos(i)] ELSE ARRAY[1, cos(i)] END "
+                            f"FROM generate_series(1, {count}) AS i; ANALYZE uneven")
+            for workers in (0, 2):
+                settings = ("SET enable_partitionwise_aggregate = on; SET "
+                            f"max_parallel_workers_per_gather = {workers}; ")
+                self.assertEqual(self.server.sql(settings + "EXPLAIN SELECT mixstream_state(y, x) FROM uneven")
+                                 .count("Partial Aggregate"), 2)
+                self.refused(self.server, settings + "SELECT mixstream_state(y, x) FROM uneven", "2202E", "same length")
+            self.assertEqual(self.server.sql("SELECT count(mixstream_inspect(state)) FROM (SELECT id, mixstream_state(y, x) AS state "
+                                             "FROM uneven GROUP BY id) AS two"), "2")
+            self.server.sql("DROP TABLE uneven")
+        fit = self.server.sql("SELECT mixstream_fit(mixstream_state(y, ARRAY[a])) FROM few")
+        for x in ("1.0, 0.5", "5.0, 0.5", "0.5, 1.0, 2.0"):
+            self.refused(self.server, f"SELECT mixstream_predict('{fit}', ARRAY[{x}])", "2202E", "fit 1")
+        whole = self.server.sql("SELECT mixstream_fit(mixstream_state(y, ARRAY[1, a], NULL, NULL, '{\"intercept\": false, "
+                                "\"features\": [\"1\", \"a\"]}')) FROM few")
+        self.assertEqual(self.server.sql(f"SELECT mixstream_predict('{whole}', ARRAY[0.5]) = mixstream_predict('{fit}', ARRAY[0.5])"), "t")
 
     def test_every_bit_of_a_small_value(self):
         """No damaged value gets in, by any of its ways, and the server lives."""
@@ -124,8 +155,11 @@ class Trouble(Case):
                         "ALTER TABLE many SET (parallel_workers = 2)")
         parallel = ("SELECT mixstream_state(b.a, ARRAY[b.a], NULL, b.id) FROM many AS b, generate_series(1, 1000) "
                     "WHERE b.a < 2")
+        with_workers = "SET max_parallel_workers_per_gather = 2; "
+        plan = self.server.sql(f"{with_workers} EXPLAIN (COSTS OFF) {parallel}")
+        self.assertRegex(plan, r"(?s)Finalize Aggregate.*Workers Planned: 2.*Partial Aggregate")
         for _ in range(3):
-            self.refused(self.server, f"SET max_parallel_workers_per_gather = 2; SET statement_timeout = '300ms'; {parallel}", "57014")
+            self.refused(self.server, f"{with_workers} SET statement_timeout = '300ms'; {parallel}", "57014")
         self.assertEqual(self.server.sql("SELECT count(*) FROM few"), "4000")
         self.server.sql("DROP TABLE many")
 
@@ -158,25 +192,53 @@ class Trouble(Case):
         self.refused(small, "SELECT mixstream_state(y, ARRAY[a], NULL, NULL, '{\"sample\": 9000000000}') FROM few",
                      "22023")
 
+    def grouped(self, table, workers, work_mem):
+        """(batches of each hash, KiB that the leader grew by) of states of all sensors."""
+        state = f"mixstream_state(y, ARRAY[a]) AS state FROM {table}"
+        found = self.server.sql(
+            f"SET max_parallel_workers_per_gather = {workers}; SET work_mem = '{work_mem}'; SET hash_mem_multiplier = 1; "
+            f"SET enable_sort = off; SELECT mixstream_inspect(state) IS NULL FROM (SELECT {state} WHERE sensor = 7) AS one; "
+            f"SELECT {RESIDENT}; EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT count(*), "
+            f"sum((mixstream_inspect(state)->>'rows')::int) FROM (SELECT sensor, {state} GROUP BY sensor) AS models; SELECT {PEAK}")
+        _, before, *plan, peak = found.split("\n")
+        plan = "\n".join(plan)
+        self.assertEqual(f"Workers Launched: {workers}" in plan, workers > 0, plan)
+        return [int(count) for count in re.findall(r"^ +Batches: (\d+)", plan, re.M)], int(peak) - int(before)
+
     def test_ten_thousand_groups(self):
-        """Of twenty rows each, by hashing within work_mem, in one process and with workers."""
+        """Of twenty rows each, by hashing within work_mem: groups are spilled, in one process and with workers."""
         self.server.sql("CREATE TABLE sensors AS SELECT i % 10000 AS sensor, sin(i * 12.9898) AS a, "
                         "1 + 2 * sin(i * 12.9898) + 0.1 * cos(i * 78.233) AS y FROM generate_series(1, 200000) AS i; "
                         "ANALYZE sensors")
         for workers in (0, 2):
-            found = self.server.sql(
-                f"SET max_parallel_workers_per_gather = {workers}; SET work_mem = '16MB'; SET hash_mem_multiplier = 1; "
-                "SET enable_sort = off; WITH models AS (SELECT sensor, mixstream_state(y, ARRAY[a]) AS state FROM "
-                "sensors GROUP BY sensor) SELECT count(*), sum((mixstream_inspect(state)->>'rows')::int) FROM models;"
-                f"SELECT {PEAK}")
-            counts, peak = found.split("\n")
-            self.assertEqual(counts, "10000|200000")
-            self.assertLess(int(peak), 250_000)  # KiB; ten thousand models of moments would be four million
+            with self.subTest(workers=workers):
+                self.assertEqual(self.server.sql(
+                    f"SET max_parallel_workers_per_gather = {workers}; SET work_mem = '4MB'; SET enable_sort = off; SELECT count(*), "
+                    "sum((mixstream_inspect(state)->>'rows')::int) FROM (SELECT sensor, mixstream_state(y, ARRAY[a]) AS state FROM "
+                    "sensors GROUP BY sensor) AS models"), "10000|200000")
+                spilled, little = self.grouped("sensors", workers, "4MB")
+                whole, much = self.grouped("sensors", workers, "1GB")
+                self.assertEqual(len(spilled), 1 + (workers > 0))  # a hash; with workers those of parts too
+                self.assertGreater(spilled[0], 4)
+                self.assertEqual(set(whole), {1})
+                self.assertLess(little, 0.6 * much)
+                self.assertLess(much, 250_000)  # KiB; ten thousand models of moments would be four million
         one = self.server.sql("SELECT mixstream_fit(mixstream_state(y, ARRAY[a]), 1)->'components'->0->'coefficients' "
                               "FROM sensors GROUP BY sensor HAVING sensor = 7")
         low, slope = json.loads(one)
         self.assertAlmostEqual(low, 1.0, delta=0.1)
         self.assertAlmostEqual(slope, 2.0, delta=0.2)
+
+    def test_what_models_hold_is_counted(self):
+        """Five hundred groups are few: a hash is only too large for work_mem if the rows in their models count. Sensor after sensor,
+        since groups already in the hash grow on."""
+        self.server.sql("CREATE TABLE large AS SELECT i / 900 AS sensor, sin(i) AS a, cos(i) AS y FROM generate_series(0, 449999) AS i; "
+                        "ANALYZE large")
+        spilled, little = self.grouped("large", 0, "4MB")
+        whole, much = self.grouped("large", 0, "1GB")
+        self.assertGreater(spilled[0], 1)
+        self.assertEqual(whole, [1])
+        self.assertLess(little, 0.6 * much)
 
     def test_dump_and_restore(self):
         self.server.sql("CREATE DATABASE before")

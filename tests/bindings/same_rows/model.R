@@ -5,8 +5,9 @@ columns <- as.integer(words[2])
 values <- matrix(readBin(words[1], "double", file.size(words[1]) / 8), ncol = columns, byrow = TRUE)
 rows <- data.frame(u = values[, 1], v = values[, 2], y = values[, 3], id = seq_len(nrow(values)) - 1)
 first <- seq_len(12345)
-model <- if (words[3] == "numbered") {
-  one <- mixstream(y ~ u + v, rows[first, ], k = 3, polish = "off", modes = "independent", noise = "shared", row = id)
+model <- if (words[3] != "plain") {
+  one <- mixstream(y ~ u + v, rows[first, ], k = 3, polish = "off", modes = "independent", noise = "shared", row = id,
+                   source = as.numeric(words[3]))
   update(one, rows[-first, ], row = id)
 } else {
   one <- mixstream(y ~ u + v, rows[first, ], k = 3, polish = "off", modes = "independent", noise = "shared")

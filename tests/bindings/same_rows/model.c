@@ -1,4 +1,4 @@
-/* Rows through the C interface.  model ROWS.F64 COLUMNS numbered|plain STATE
+/* Rows through the C interface.  model ROWS.F64 COLUMNS SOURCE|plain STATE
  * ROWS.F64 holds COLUMNS doubles a row, the response last. Prints {"cross": [...], "report": {...}} and
  * writes the state. */
 #include <mixstream/mixstream.h>
@@ -10,7 +10,7 @@
 static const char options[] =
     "{\"k\": 3, \"features\": \"1,u,v\", \"response\": \"y\", \"polish\": \"off\", \"modes\": "
     "\"independent\", "
-    "\"noise\": \"shared\"}";
+    "\"noise\": \"shared\", \"source\": %s}";
 
 static void must(int right, const char* words) {
   if (right) return;
@@ -46,8 +46,10 @@ static void print_cross(const mixstream_model* model) {
 
 int main(int count, char** words) {
   char text[512] = "";
+  char asked[512];
   mixstream_status status = MIXSTREAM_OK;
   size_t rows = 0, columns, size = 0, i;
+  int numbered;
   double *values, *responses;
   uint64_t* numbers;
   uint64_t refused = 0;
@@ -56,8 +58,9 @@ int main(int count, char** words) {
   mixstream_report* report;
   void* bytes;
   FILE* file;
-  must(count == 5, "usage: model ROWS COLUMNS numbered|plain STATE");
+  must(count == 5, "usage: model ROWS COLUMNS SOURCE|plain STATE");
   columns = (size_t)atoi(words[2]);
+  numbered = strcmp(words[3], "plain") != 0;
   values = read_rows(words[1], columns, &rows);
   responses = malloc(rows * sizeof *responses);
   numbers = malloc(rows * sizeof *numbers);
@@ -65,7 +68,8 @@ int main(int count, char** words) {
     responses[i] = values[i * columns + columns - 1];
     numbers[i] = i;
   }
-  model = mixstream_model_create(columns, options, &status, text, sizeof text);
+  snprintf(asked, sizeof asked, options, numbered ? words[3] : "null");
+  model = mixstream_model_create(columns, asked, &status, text, sizeof text);
   must(model != NULL, text);
   memset(&block, 0, sizeof block);
   block.size = sizeof block;
@@ -75,7 +79,7 @@ int main(int count, char** words) {
   block.row_stride = (ptrdiff_t)columns;
   block.feature_stride = 1;
   block.responses = responses;
-  if (strcmp(words[3], "numbered") == 0) block.positions = numbers;
+  if (numbered) block.positions = numbers;
   must(mixstream_model_absorb(model, &block, &refused) == MIXSTREAM_OK && refused == 0, "absorb");
   print_cross(model);
   report = mixstream_model_fit(model, NULL, &status, text, sizeof text);

@@ -54,11 +54,12 @@ int main(int count, char** words) {
   if (count != 5) return 2;
   const std::vector<double> values = read_rows(words[1]);
   const auto columns = static_cast<std::size_t>(std::atoi(words[2]));
-  const bool numbered = std::string(words[3]) == "numbered";
+  const bool numbered = std::string(words[3]) != "plain";
   Outcome<Estimator> made = Estimator::create(settings_for(columns));
   if (!made) return 1;
   Estimator estimator = std::move(made).value();
-  estimator.go_on_at({0, numbered ? 0 : source_of({values.data(), columns})});
+  estimator.go_on_at(
+      {0, numbered ? std::strtoull(words[3], nullptr, 10) : source_of({values.data(), columns})});
   std::vector<double> features(columns, 1.0);
   for (std::size_t at = 0; at + columns <= values.size(); at += columns) {
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(at), columns - 1, features.begin() + 1);
