@@ -29,13 +29,13 @@ class Mixstream(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Hidden linear laws y = beta_h . x + noise, from rows that come once.
 
     k          number of laws, or "auto"
-    features   of the columns, in the language of docs/features.md: "1,flow,flow^2,log(speed)". Default: a constant and
+    features   of the columns, in the language of docs/guide/features.md: "1,flow,flow^2,log(speed)". Default: a constant and
                every column. Columns of a data frame have their names, others are x0, x1, ...
     modes_kind "auto", "independent", "persistent" (rows are in order, a law holds for a while) or "gated" (the features choose)
     noise      "auto", or a list such as "per-law,tails,memory"
     polish     "scoring", "stepwise-em" or "off"
     na         "error", or "skip": rows with NaN or infinity are left out and counted
-    options    further ones by name, those of the tool: {"window_rows": 100000, "gate": ["flow"]} (docs/c-interface.md)
+    options    further ones by name, those of the tool: {"window_rows": 100000, "gate": ["flow"]} (docs/reference/c-interface.md)
     """
 
     def __init__(self, k: Union[int, str] = 2, features: Optional[str] = None, *, modes_kind: str = "auto", noise: str = "auto",
@@ -156,7 +156,7 @@ class Mixstream(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self._own().sample()
 
     def moments(self, degree: int = 1) -> Dict[str, Array]:
-        """sigma = E[phi phi'], cross = E[y^p phi], mean = E[phi] of degree 1, 2 or 3 (docs/embedding.md)."""
+        """sigma = E[phi phi'], cross = E[y^p phi], mean = E[phi] of degree 1, 2 or 3 (docs/guide/embedding.md)."""
         return self._own().moments(degree)
 
     def to_bytes(self) -> bytes:

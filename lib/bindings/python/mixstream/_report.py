@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, List
 
 
 class Report(Mapping):  # type: ignore[type-arg]
-    """The JSON of a fit (docs/json.md) as a mapping. print(report) is a table; a notebook shows the page."""
+    """The JSON of a fit (docs/reference/json.md) as a mapping. print(report) is a table; a notebook shows the page."""
 
     def __init__(self, text: str, table: str, page: Callable[[], str]) -> None:
         self.json = text

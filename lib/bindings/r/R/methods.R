@@ -131,7 +131,7 @@ mixstream_sample <- function(object) {
   sample
 }
 
-# sigma = E[phi phi'], cross = E[y^p phi], mean = E[phi], phi all products of p terms (docs/embedding.md).
+# sigma = E[phi phi'], cross = E[y^p phi], mean = E[phi], phi all products of p terms (docs/guide/embedding.md).
 mixstream_moments <- function(object, degree = 1L) {
   moments <- .Call(C_moments, loaded(object), as.integer(degree))
   moments$sigma <- matrix(moments$sigma, nrow = length(moments$mean))
@@ -144,7 +144,7 @@ mixstream_modes <- function(object, sensor = 0) {
   stats::setNames(.Call(C_modes, loaded(object), as.double(sensor), law_count(object)), law_names(object))
 }
 
-# The whole report: a list with the names of docs/json.md.
+# The whole report: a list with the names of docs/reference/json.md.
 mixstream_report <- function(object) object$report
 
 # The sample's rows against one of the formula's variables or terms, coloured by their likeliest law, and the laws'
