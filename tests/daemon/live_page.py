@@ -49,12 +49,14 @@ def real_daemon():
             constant, slope, bend = laws[numbers.random() < 0.4]
             return b"%.6f,%.6f\n" % (t, constant + slope * t + bend * t * t + numbers.gauss(0, 0.14))
 
-        def send(laws, count):
+        def send(laws, count, pause=0.0):
+            """In lots of 5,000 rows, each with its fit; so many seconds from lot to lot."""
             with socket.create_connection(("127.0.0.1", port)) as connection:
                 for _ in range(0, count, 5000):
                     after = daemon.metric("mixstream_rows_folded_total", "pump") + 5000
                     connection.sendall(b"".join(line(laws) for _ in range(5000)))
                     wait_until(lambda: daemon.metric("mixstream_fit_rows", "pump") >= after, 60, what="the rows' fit")
+                    time.sleep(pause)
         yield daemon, send
 
 
