@@ -30,7 +30,7 @@ const Named all_experiments[] = {
     {"table1", "the paper's Table 1, and the rows its source holds commented out", run_first_table},
     {"table2", "the paper's Table 2: misspecified data", run_second_table},
     {"variants", "the paper's Spectral with one choice changed at a time", run_variants},
-    {"histogram", "errors over 170 attempts at b = 1, d = 4, k = 3", run_histogram},
+    {"histogram", "errors at b = 1, d = 4, k = 3: 17 instances, ten attempts each", run_histogram},
     {"curves", "fitted curves beside the data, and every optimum of EM", run_curves},
     {"learning-curve", "errors from 1e3 to 1e7 rows, well specified and not", run_learning_curve},
     {"noise", "noise variance from 0.01 to 0.4", run_noise},

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "experiments/instance.hpp"
@@ -32,7 +34,13 @@ struct Counts {
   int refused = 0, wrong = 0, not_ok = 0, wrong_as_ok = 0, uncovered_as_ok = 0;
   int beyond_twice = 0, beyond_twice_as_ok = 0;
 
-  void add(const Json& attempt, double error, double mle) {
+  void add(const Json& attempt, double mle) {
+    not_ok += !attempt.is_object() || attempt.value("status", "") != "ok";
+    if (is_refused(attempt)) {
+      ++refused;
+      return;
+    }
+    const double error = error_of(attempt);
     const bool ok = attempt.is_object() && attempt.value("status", "") == "ok";
     const bool wrong_and_ok = ok && is_wrong(error, mle);
     wrong += is_wrong(error, mle);
@@ -42,29 +50,47 @@ struct Counts {
     beyond_twice += is_beyond_twice(error, mle);
     beyond_twice_as_ok += ok && is_beyond_twice(error, mle);
   }
+
+  void add(const Counts& more) {
+    for (int Counts::*count : all) this->*count += more.*count;
+  }
+  /// One instance, however many attempts there were at it: what held of any of them.
+  void add_once(const Counts& attempts) {
+    for (int Counts::*count : all) this->*count += attempts.*count > 0;
+  }
+  static const std::array<int Counts::*, 7> all;
 };
+const std::array<int Counts::*, 7> Counts::all{
+    &Counts::refused,           &Counts::wrong,           &Counts::not_ok,
+    &Counts::wrong_as_ok,       &Counts::uncovered_as_ok, &Counts::beyond_twice,
+    &Counts::beyond_twice_as_ok};
+
+/// Attempts of ours at one instance share its moments: they count once. Starts of EM have nothing in common.
+bool counts_instances(const std::string& column) {
+  return column == "refined" || column == "polished";
+}
 
 Json summary_of_column(const std::vector<Json>& cells, const char* name) {
   std::vector<double> errors;
   std::vector<double> ratios;
   Counts counts;
+  std::size_t attempted = 0;
   for (const Json& cell : cells) {
     const double mle = cell["mle"];
     std::vector<const Json*> attempts;
     if (cell.contains(name)) collect(cell[name], attempts);
+    Counts here;
     for (const Json* attempt : attempts) {
-      counts.not_ok += !attempt->is_object() || attempt->value("status", "") != "ok";
-      if (is_refused(*attempt)) {
-        ++counts.refused;
-        continue;
-      }
+      here.add(*attempt, mle);
+      if (is_refused(*attempt)) continue;
       errors.push_back(error_of(*attempt));
       ratios.push_back(errors.back() / mle);
-      counts.add(*attempt, errors.back(), mle);
     }
+    const bool once = counts_instances(name);
+    once ? counts.add_once(here) : counts.add(here);
+    attempted += once ? std::min<std::size_t>(attempts.size(), 1) : attempts.size();
   }
-  Json column{{"count", errors.size() + static_cast<std::size_t>(counts.refused)},
-              {"refused", counts.refused}};
+  Json column{{"count", attempted}, {"refused", counts.refused}};
   if (errors.empty()) return column;
   column["wrong"] = counts.wrong;
   column["mean"] = mean(errors);

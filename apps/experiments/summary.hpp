@@ -15,7 +15,8 @@ struct Column {
 };
 const std::vector<Column>& columns();
 
-/// For each column its errors over instances, of EM over starts: {count, refused, wrong, mean, sd, median},
+/// For each column its errors over attempts, and counts of instances, an instance once whatever number of
+/// attempts were wrong; of EM over starts: {count, refused, wrong, mean, sd, median},
 /// the median of error / MLE error, how many err by more than twice the MLE, and what the verdict said:
 /// {ratio, largest_ratio, beyond_twice, not_ok, wrong_as_ok, uncovered_as_ok, beyond_twice_as_ok}. Of a
 /// column that was not computed only {count: 0, refused: 0}.

@@ -9,7 +9,7 @@ namespace experiments {
 
 Json run_first_table(Context& context);
 Json run_second_table(Context& context);
-Json run_histogram(Context& context);  ///< errors over 170 attempts at (1,4,3)
+Json run_histogram(Context& context);  ///< errors at (1,4,3), 17 instances, ten attempts each
 Json run_noise(Context& context);      ///< s2 from 0.01 to 0.4
 
 }  // namespace experiments

@@ -38,6 +38,29 @@ def rows(numbers, count):
     return "".join(lines).encode()
 
 
+def settled(daemon, solves):
+    """Iterations of a solve of all rows sent so far."""
+    wait_until(lambda: refits(daemon) >= solves, what=f"solve {solves}")
+    return iterations(daemon)
+
+
+def cold_iterations(program, sent):
+    """Of one solve of the same rows by a daemon that has solved nothing before."""
+    with place() as (folder, started):
+        path = os.path.join(folder, "rows.sock")
+        rows_at_once = sent.count(b"\n")
+        daemon = Daemon(program, folder, STREAM.replace("refit_rows = 1000", f"refit_rows = {rows_at_once}").format(path=path))
+        started.append(daemon)
+        daemon.start().wait_ready()
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(path)
+        connection.sendall(sent)
+        count = settled(daemon, 1)
+        connection.close()
+        check(daemon.terminate() == 0, "exit 0")
+        return count
+
+
 def refits(daemon):
     return daemon.metric("mixstream_refits_total", "rows")
 
@@ -64,15 +87,24 @@ def main():
         connection = socket.socket(socket.AF_UNIX)
         connection.connect(path)
         counts = []
+        sent = b""
         while len(counts) < SOLVES:
             before = refits(daemon)
-            connection.sendall(rows(numbers, 1000))
+            more = rows(numbers, 1000)
+            sent += more
+            connection.sendall(more)
             wait_until(lambda: refits(daemon) > before, what=f"solve {len(counts) + 1}")
             counts.append(iterations(daemon))
         print(f"{len(counts)} solves; iterations from {min(counts)} to {max(counts)}, in mean {sum(counts) / len(counts):.0f}")
         check(daemon.metric("mixstream_solve_p99_seconds", "rows") > 0.0, "quantiles of the solves' times")
         connection.close()
         check(daemon.terminate() == 0, "exit 0")
+    cold, warm = 0, 0
+    for solves in (25, 50, 75, 100):
+        cold += cold_iterations(program, b"".join(sent.splitlines(keepends=True)[:1000 * solves]))
+        warm += counts[solves - 1]
+    print(f"four of these solves: {cold} iterations from nothing, {warm} from where the last one ended")
+    check(warm < cold, "a warm start saves iterations")
 
 
 main()

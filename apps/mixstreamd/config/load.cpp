@@ -13,8 +13,8 @@
 #include "mixstream/core/noise_words.hpp"
 #include "mixstream/estimator/model_budget.hpp"
 #include "mixstream/moments/state.hpp"
-#include "mixstream/solving/solve.hpp"
 #include "mixstream/moments/state_file.hpp"
+#include "mixstream/solving/solve.hpp"
 #include "secret_file.hpp"
 #include "sources/topic_filter.hpp"
 #include "table_reader.hpp"
@@ -293,6 +293,7 @@ void read_solve(TableReader& in, StreamConfig& stream) {
     solve.noise_variance = variance;
   }
   in.take("guard", solve.guard);
+  in.take_number("tolerance", solve.tolerance, 0.0, 1e300);
   in.take_whole("seed", solve.seed, 0, most_whole);
   stream.estimator.state.seed = solve.seed;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "mixstream/core/settings.hpp"
 
@@ -30,7 +31,8 @@ struct ChosenModel {
   Modes modes = Modes::independent;
   NoiseModel noise = NoiseModel::shared;
   NoiseShape noise_shape;
-  double gain = 0.0;  ///< nats by which it predicted the rows of its trial better
+  double gain = 0.0;    ///< nats by which it predicted the rows of its trial better
+  std::string because;  ///< name of the doubt that called for the trial; empty: none did
 
   friend bool operator==(const ChosenModel&, const ChosenModel&) = default;
 };

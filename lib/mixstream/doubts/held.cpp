@@ -15,24 +15,20 @@ namespace {
 constexpr double least_part = 1e-10;  // of a term that features do not explain: less is rounding
 constexpr std::size_t rows_between_yields = 256;
 
-void normalise_weights(std::vector<PlacedRow>& rows) {
-  double total = 0.0;
-  for (const PlacedRow& placed : rows) total += placed.row.weight;
-  const double mean = total / std::max<double>(1.0, static_cast<double>(rows.size()));
-  for (PlacedRow& placed : rows) placed.row.weight /= mean;
-}
-
 double mean_square(const std::vector<PlacedRow>& rows, const std::vector<double>& values) {
-  double total = 0.0;
-  for (std::size_t t = 0; t < rows.size(); ++t) total += rows[t].row.weight * values[t] * values[t];
-  return total / static_cast<double>(rows.size());
+  double total = 0.0, weight = 0.0;
+  for (std::size_t t = 0; t < rows.size(); ++t) {
+    total += rows[t].row.weight * values[t] * values[t];
+    weight += rows[t].row.weight;
+  }
+  return total / weight;
 }
 
 /// Takes the weighted mean off. False for a constant.
 bool centre_and_scale(const std::vector<PlacedRow>& rows, Regressor& regressor) {
   double mean = 0.0;
   for (std::size_t t = 0; t < rows.size(); ++t) mean += rows[t].row.weight * regressor.values[t];
-  mean /= static_cast<double>(rows.size());
+  mean /= total_weight(rows);
   const double before = std::sqrt(mean_square(rows, regressor.values));
   for (double& value : regressor.values) value -= mean;
   const double rms = std::sqrt(mean_square(rows, regressor.values));
@@ -46,7 +42,8 @@ bool centre_and_scale(const std::vector<PlacedRow>& rows, Regressor& regressor) 
 /// all of them four times.
 class FeatureSpace {
  public:
-  FeatureSpace(const std::vector<PlacedRow>& rows, std::size_t d) : rows_(rows), d_(d) {
+  FeatureSpace(const std::vector<PlacedRow>& rows, std::size_t d)
+      : rows_(rows), d_(d), weight_(total_weight(rows)) {
     features_.reserve(rows.size() * d);
     weighted_.reserve(rows.size() * d);
     for (const PlacedRow& placed : rows) {
@@ -64,8 +61,7 @@ class FeatureSpace {
       }
     }
     for (std::size_t i = 0; i < d; ++i) {
-      for (std::size_t j = 0; j <= i; ++j)
-        second(i, j) = second(j, i) = second(i, j) / static_cast<double>(rows.size());
+      for (std::size_t j = 0; j <= i; ++j) second(i, j) = second(j, i) = second(i, j) / weight_;
     }
     sound_ = eigen_.decompose(second, rank_cutoff);
   }
@@ -81,7 +77,7 @@ class FeatureSpace {
         for (std::size_t j = 0; j < d_; ++j) cross[j] += weighted[j] * value;
         weighted += d_;
       }
-      for (double& value : cross) value /= static_cast<double>(rows_.size());
+      for (double& value : cross) value /= weight_;
       eigen_.solve(cross, solution, scratch);
       const double* features = features_.data();
       for (double& value : regressor.values) {
@@ -103,6 +99,7 @@ class FeatureSpace {
  private:
   const std::vector<PlacedRow>& rows_;
   std::size_t d_;
+  double weight_;
   std::vector<double> features_, weighted_;  // d a row
   ScaledEigen eigen_;
   bool sound_ = false;
@@ -153,13 +150,31 @@ Regressor feature_column(const std::vector<PlacedRow>& rows, const RawUnits& uni
 
 }  // namespace
 
+double total_weight(const std::vector<PlacedRow>& rows) noexcept {
+  double total = 0.0;
+  for (const PlacedRow& placed : rows) total += placed.row.weight;
+  return total;
+}
+
+double equal_rows(const std::vector<PlacedRow>& rows) noexcept {
+  double squares = 0.0;
+  for (const PlacedRow& placed : rows) squares += placed.row.weight * placed.row.weight;
+  const double total = total_weight(rows);
+  return squares > 0.0 ? total / squares * total : 0.0;
+}
+
+void count_for(std::vector<PlacedRow>& rows, double count) noexcept {
+  const double total = total_weight(rows);
+  if (!(total > 0.0)) return;
+  for (PlacedRow& placed : rows) placed.row.weight *= count / total;
+}
+
 std::vector<PlacedRow> placed_sample(const RowTable& sample) {
   std::vector<PlacedRow> rows;
   rows.reserve(sample.size());
   for (std::size_t i = 0; i < sample.size(); ++i) {
     if (sample.weights[i] > 0.0) rows.push_back({sample.row(i), 0, 0});
   }
-  normalise_weights(rows);
   return rows;
 }
 
@@ -171,7 +186,6 @@ std::vector<PlacedRow> placed_runs(const Runs& runs) {
     const RunRow run = runs.row(i, seen);
     rows.push_back({run.row, run.slot, run.steps});
   }
-  normalise_weights(rows);
   return rows;
 }
 
@@ -243,6 +257,7 @@ HeldDesign design_of(std::vector<PlacedRow> placed, const RawUnits& units, const
   const std::size_t d = shape.feature_count;
   HeldDesign design;
   design.rows = std::move(placed);
+  design.weight = total_weight(design.rows);
   const FeatureSpace space(design.rows, d);
   const std::vector<double> raw = raw_features(design.rows, units, terms.empty() ? 0 : d);
   std::vector<std::size_t> kept;  // where a term stands in the design; terms.size(): nowhere

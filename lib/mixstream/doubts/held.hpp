@@ -15,7 +15,7 @@ namespace mixstream {
 
 /// A row with its place in a chain.
 struct PlacedRow {
-  Row row;  ///< pilot coordinates; weights are one in the mean
+  Row row;  ///< pilot coordinates; a weight of 2 is two rows
   std::size_t slot = 0;
   unsigned steps = 0;  ///< since the row before in its chain; 0: none
 };
@@ -23,6 +23,13 @@ struct PlacedRow {
 /// Single rows: each the beginning of a chain of its own. Runs: as they stand. Allocate.
 std::vector<PlacedRow> placed_sample(const RowTable& sample);
 std::vector<PlacedRow> placed_runs(const Runs& runs);
+/// How many rows they are: their weights, summed. No throw.
+double total_weight(const std::vector<PlacedRow>& rows) noexcept;
+/// As many as rows of equal weight that say as much, (sum w)^2 / sum w^2: what rows drawn from a stream count
+/// for, whose weights undo how they were drawn. No throw.
+double equal_rows(const std::vector<PlacedRow>& rows) noexcept;
+/// Makes them count for so many rows. No throw.
+void count_for(std::vector<PlacedRow>& rows, double count) noexcept;
 /// Both as single rows, none twice; the sample alone where rows cannot be told apart (columns and response of
 /// few values) or where the runs are the stream. `all`: rows of the stream. Allocates; two sorts.
 std::vector<PlacedRow> single_rows(const std::vector<PlacedRow>& sample, const std::vector<PlacedRow>& runs,
@@ -62,6 +69,7 @@ struct HeldDesign {
   std::vector<Regressor> gates;    ///< features, centred
   std::vector<Regressor> spreads;  ///< columns and their squares, centred
   DenseMatrix features;            ///< mean of x x'
+  double weight = 0.0;             ///< of all rows together: how many they count for
 };
 
 /// Allocates; (d + T) products a row, twice.

@@ -103,7 +103,7 @@ Mixture fit_intervals(const std::vector<PlacedRow>& rows, double step, const Mix
   double before = -1e300;
   for (int round = 0; round < most_rounds; ++round) {
     const double log_likelihood = expect(rows, step, mixture, laws);
-    if (log_likelihood - before < enough_gain * static_cast<double>(rows.size())) break;
+    if (log_likelihood - before < enough_gain * total_weight(rows)) break;
     before = log_likelihood;
     maximise(laws, step, noise, mixture);
   }

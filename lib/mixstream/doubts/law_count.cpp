@@ -1,5 +1,7 @@
 #include "mixstream/doubts/law_count.hpp"
 
+#include "mixstream/doubts/prediction.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -195,7 +197,7 @@ double gain_over(const Half& other, const Mixture& wider, std::size_t added, boo
   for (std::size_t t = 0; t < other.rows.size(); ++t) {
     const Row row = other.rows.row(t);
     if (is_plain) {
-      gain += log_likelihood(wider, row) - other.log_densities[t];
+      gain += row.weight * (log_likelihood(wider, row) - other.log_densities[t]);
       continue;
     }
     const double residual = row.response - dot(wider.law(added), row.features);
@@ -203,7 +205,8 @@ double gain_over(const Half& other, const Mixture& wider, std::size_t added, boo
     const double density =
         -0.5 * (std::log(2.0 * std::numbers::pi * variance) + residual * residual / variance);
     const double share = wider.weights[added];
-    gain += std::log(1.0 - share + share * std::exp(std::min(density - other.log_densities[t], 600.0)));
+    gain += row.weight *
+            std::log(1.0 - share + share * std::exp(std::min(density - other.log_densities[t], 600.0)));
   }
   return gain;
 }
@@ -303,9 +306,14 @@ Doubt too_few_laws(const ModeModel& model, const ModeShape& shape, const std::ve
   if (mean <= 0.0) return doubt;
   const WholeFit whole = whole_fit(best_wider, model, shape, rows, log_densities, features);
   doubt.dof = shape.feature_count + (shape.noise == NoiseModel::per_component ? 2 : 1);
-  doubt.explained = std::max(0.0, whole.gain - own_gain) / static_cast<double>(rows.size());
+  doubt.explained = std::max(0.0, whole.gain - own_gain) / total_weight(rows);
   doubt.size = whole.mixture.weights[new_law(model.laws, whole.mixture, features)];
   doubt.shift = shift_between(model.laws, whole.mixture, features);
+  ModeShape wider = shape;
+  wider.component_count = whole.mixture.component_count();
+  wider.modes = Modes::independent;
+  const ModeModel more{whole.mixture, {}, {}};
+  doubt.prediction = prediction_shift({model, shape}, {more, wider}, rows, model);
   return doubt;
 }
 
@@ -328,7 +336,7 @@ double shift_if_split(const ModeModel& model, const ModeShape& shape, const std:
   shared.component_count = split.component_count();
   const double more = static_cast<double>(shared.parameters()) - static_cast<double>(shape.parameters());
   const double gain = gain_over(all, split, 0, true);
-  const double worse_by = more * std::log(std::max(static_cast<double>(rows.size()), 2.0)) - 2.0 * gain;
+  const double worse_by = more * std::log(std::max(total_weight(rows), 2.0)) - 2.0 * gain;
   return worse_by < limits::beyond_doubt ? shift_between(model.laws, split, features) : 0.0;
 }
 

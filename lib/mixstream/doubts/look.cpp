@@ -38,15 +38,15 @@ class Looking {
         shape_(shape),
         settings_(settings),
         units_(rows, shape.feature_count),
-        all_rows_(static_cast<double>(rows.rows)) {
+        stream_rows_(static_cast<double>(rows.rows)),
+        all_rows_(rows.effective_rows > 0.0 ? rows.effective_rows : stream_rows_) {
     const std::vector<Term> terms = missing_terms(units_.names(), settings.most_terms);
-    std::vector<PlacedRow> in_order;
-    if (rows.runs != nullptr) in_order = placed_runs(*rows.runs);
+    std::vector<PlacedRow> in_order = weighed_runs(rows);
     const bool has_runs = in_order.size() >= fewest_rows;
     const bool has_sample = rows.sample != nullptr && rows.sample->size() >= fewest_rows;
     if (has_runs) begin_order(in_order);
     if (has_sample && !(shape.remembers() && has_runs))
-      begin_rows(single_rows(placed_sample(*rows.sample), in_order, all_rows_), terms);
+      begin_rows(single_rows(weighed_sample(*rows.sample, rows), in_order, stream_rows_), terms);
     else if (has_runs)
       begin_rows(std::move(in_order), terms);
     if (rows.sample != nullptr) find_step(rows);
@@ -79,6 +79,19 @@ class Looking {
  private:
   double level() const noexcept { return settings_.level / static_cast<double>(looks_); }
 
+  /// Rows that are the stream count by their own weights, rows drawn from it as equal ones.
+  std::vector<PlacedRow> weighed_runs(const DoubtRows& rows) const {
+    if (rows.runs == nullptr) return {};
+    std::vector<PlacedRow> placed = placed_runs(*rows.runs);
+    const bool are_stream = static_cast<double>(placed.size()) >= stream_rows_;
+    count_for(placed, are_stream ? all_rows_ : equal_rows(placed));
+    return placed;
+  }
+  static std::vector<PlacedRow> weighed_sample(const RowTable& sample, const DoubtRows& rows) {
+    std::vector<PlacedRow> placed = placed_sample(sample);
+    count_for(placed, rows.sample_rows > 0.0 ? rows.sample_rows : equal_rows(placed));
+    return placed;
+  }
   void begin_order(const std::vector<PlacedRow>& placed) {
     HeldDesign design = design_of(placed, units_, {}, shape_);
     order_.emplace(model_, shape_, units_, std::move(design), Concern::order, all_rows_);
@@ -155,7 +168,7 @@ class Looking {
 
   void look_at_laws() {
     DenseMatrix covariance = rows_->projection().covariance();
-    const auto held = static_cast<double>(rows_->design().rows.size());
+    const double held = rows_->design().weight;
     const double all = std::max(all_rows_, held);
     for (double& value : covariance.values) value *= held / all;
     if (shape_.component_count > 1)
@@ -175,7 +188,7 @@ class Looking {
 
   /// Whether so large a share of rows in stretches must show in the runs: always where these are the stream.
   bool shows_in_runs(double share) const noexcept {
-    const bool all = static_cast<double>(order_->design().rows.size()) >= all_rows_;
+    const bool all = static_cast<double>(order_->design().rows.size()) >= stream_rows_;
     return all || share > largest_unseen_share;
   }
   void look_at_response(const Repeats& repeats);
@@ -190,7 +203,8 @@ class Looking {
   const ModeShape& shape_;
   const DoubtSettings& settings_;
   RawUnits units_;
-  double all_rows_;
+  double stream_rows_;  // counted
+  double all_rows_;     // by their weights
   std::vector<Term> terms_;
   const Runs* runs_ = nullptr;
   std::optional<LookSearch> rows_;
@@ -271,8 +285,8 @@ void Looking::refit_strongest() {
       refits += refit_skew(model_, shape_, design, units_, doubt) ? 1 : 0;
     else if ((refitted = refit(model_, shape_, design, units_, doubt)))
       ++refits;
-    if (merit(doubt, static_cast<double>(design.rows.size())) <= most) continue;
-    most = merit(doubt, static_cast<double>(design.rows.size()));
+    if (merit(doubt, design.weight) <= most) continue;
+    most = merit(doubt, design.weight);
     best = std::move(refitted);
     told = &doubt;
   }
@@ -311,7 +325,7 @@ void Looking::look_again(const Refitted& refitted, const Doubt& strongest) {
 void Looking::weigh_a_further_law() {
   const auto few = std::ranges::find(others_, DoubtKind::too_few_laws, &Doubt::kind);
   if (few == others_.end() || !few->raised) return;
-  const auto rows = static_cast<double>(rows_->design().rows.size());
+  const double rows = rows_->design().weight;
   double most = -1.0;
   for (std::optional<LookSearch>* search : {&order_, &rows_}) {
     if (!*search) continue;
@@ -344,7 +358,7 @@ void Looking::heed_the_response() {
   const auto rounding = std::ranges::find(others_, DoubtKind::rounding, &Doubt::kind);
   bool wrong_place = rounding != others_.end() && rounding->raised;
   double most = -1e300;
-  const auto rows = static_cast<double>(rows_->design().rows.size());
+  const double rows = rows_->design().weight;
   for (const LookFamily& family : rows_->families()) {
     if (family.doubt.raised) most = std::max(most, merit(family.doubt, rows));
   }
@@ -369,7 +383,7 @@ std::vector<Doubt> Looking::ranked() {
     for (const LookFamily& family : (*search)->families()) doubts.push_back(family.doubt);
   }
   doubts.insert(doubts.end(), others_.begin(), others_.end());
-  const auto rows = static_cast<double>(rows_->design().rows.size());
+  const double rows = rows_->design().weight;
   const auto is_fact = [](const Doubt& doubt) {
     return doubt.kind == DoubtKind::rounding || doubt.kind == DoubtKind::too_many_laws;
   };

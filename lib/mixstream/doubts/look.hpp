@@ -20,10 +20,10 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/layout.hpp"
 #include "mixstream/doubts/doubt.hpp"
 #include "mixstream/modes/model.hpp"
 #include "mixstream/modes/runs.hpp"
-#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/row_table.hpp"
 
@@ -33,10 +33,13 @@ namespace mixstream {
 struct DoubtRows {
   const RowTable* sample = nullptr;   ///< single rows of the whole stream; may be nothing
   const Runs* runs = nullptr;         ///< consecutive rows; nothing: what concerns order is not looked for
-  std::uint64_t rows = 0;             ///< of the whole stream: its errors are those of so many rows
+  std::uint64_t rows = 0;             ///< of the whole stream, counted
   const Layout* layout = nullptr;     ///< nothing: no constant is known, features are raw
   const Pilot* pilot = nullptr;       ///< nothing: rows are raw
   std::vector<std::string> features;  ///< names as FeatureMap::names() has them; empty: x0, x1 ...
+  double effective_rows = 0.0;        ///< that the stream's weights make of them: its errors are those of so
+                                      ///< many rows, and so are held rows that are all of it; 0: as many
+  double sample_rows = 0.0;           ///< that the sample counts for; 0: as rows drawn from the stream do
 };
 
 struct DoubtSettings {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "mixstream/doubts/prediction.hpp"
 #include "mixstream/doubts/refit.hpp"
 
 namespace mixstream {
@@ -49,7 +50,7 @@ LookSearch::LookSearch(const ModeModel& model, const ModeShape& shape, const Raw
       shape_(shape),
       design_(std::move(design)),
       extension_(shape, design_, units, concern),
-      all_rows_(std::max(all_rows, static_cast<double>(design_.rows.size()))) {}
+      all_rows_(std::max(all_rows, design_.weight)) {}
 
 void LookSearch::see(const Watch& watch) {
   sums_ = sums_of(model_, shape_, design_, extension_, watch);
@@ -73,8 +74,7 @@ void LookSearch::test(bool dependent, bool gates_by_stretches) {
     const bool by_stretches = dependent || (gates_by_stretches && look.doubt.kind == DoubtKind::gate);
     if (by_stretches) result.p = std::max(result.p, result.batch_p);
     least[look.family] = std::min(least[look.family], result.p);
-    const double strength =
-        result.statistic - static_cast<double>(result.dof) * std::log(static_cast<double>(sums_.rows));
+    const double strength = result.statistic - static_cast<double>(result.dof) * std::log(sums_.rows);
     if (strength <= family.strength) continue;
     family.strength = strength;
     family.look = l;
@@ -105,13 +105,43 @@ bool LookSearch::take_strongest(double level) {
   return true;
 }
 
+/// By the model a step away; `terms`: the coefficients of a missing term. What a row takes from the row
+/// before it predicts is left out: the laws say how much that is.
+double LookSearch::prediction_by_step(const Look& look, const LookResult& result,
+                                      std::span<const double> terms) const {
+  std::vector<double> theta = to_parameters(model_, shape_);
+  for (std::size_t q = 0; q < theta.size(); ++q) theta[q] += result.move[q];
+  ModeModel moved = model_;
+  from_parameters(theta, shape_, moved);
+  if (shape_.modes != Modes::gated && look.doubt.kind != DoubtKind::gate)
+    return prediction_shift(model_.laws, moved.laws, terms, design_.features);
+  const auto regressor = [&](const std::vector<Regressor>& all) -> std::span<const double> {
+    const auto found = std::ranges::find(all, look.doubt.term, &Regressor::name);
+    return found == all.end() ? std::span<const double>() : std::span(found->values);
+  };
+  ModeShape wider = shape_;
+  Predictor after{moved, wider};
+  if (look.is_term) {
+    after.more = regressor(design_.terms);
+    ++wider.feature_count;
+    moved = with_feature(moved, terms);
+  }
+  std::vector<double> tilts;
+  if (look.doubt.kind == DoubtKind::gate) {
+    tilts.assign(result.step.begin(), result.step.end());
+    tilts.resize(shape_.component_count);  // of the last law: none
+    after.tilts = tilts;
+    after.tilted_by = regressor(design_.gates);
+  }
+  return prediction_shift({model_, shape_}, after, design_.rows, model_);
+}
+
 void LookSearch::describe(const Look& look, const LookResult& result, Doubt& doubt) const {
   doubt.law = look.doubt.law;
   doubt.statistic = result.statistic;
   doubt.dof = result.dof;
   doubt.size = size_by_step(look, result, model_);
-  doubt.explained = 0.5 * std::max(result.statistic - static_cast<double>(result.dof), 0.0) /
-                    static_cast<double>(sums_.rows);
+  doubt.explained = 0.5 * std::max(result.statistic - static_cast<double>(result.dof), 0.0) / sums_.rows;
   const std::size_t k = shape_.component_count;
   std::vector<double> terms(k);
   for (std::size_t i = 0; i < look.laws.size(); ++i) {
@@ -120,8 +150,9 @@ void LookSearch::describe(const Look& look, const LookResult& result, Doubt& dou
     }
   }
   doubt.shift = law_shift(std::span(result.move).first(shape_.who_at()), terms, model_, design_.features);
+  doubt.prediction = prediction_by_step(look, result, terms);
   doubt.shift_in_errors = 0.0;
-  const double fewer = static_cast<double>(sums_.rows) / all_rows_;
+  const double fewer = sums_.rows / all_rows_;
   for (std::size_t q = 0; q < shape_.who_at(); ++q) {
     const double error = std::sqrt(std::max(projection_->variance(q) * fewer, 1e-300));
     doubt.shift_in_errors = std::max(doubt.shift_in_errors, std::abs(result.move[q]) / error);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mixstream/doubts/doubt.hpp"
@@ -44,6 +45,7 @@ class LookSearch {
 
  private:
   void describe(const Look& look, const LookResult& result, Doubt& doubt) const;
+  double prediction_by_step(const Look& look, const LookResult& result, std::span<const double> terms) const;
 
   const ModeModel& model_;
   const ModeShape& shape_;

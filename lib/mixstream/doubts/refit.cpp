@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mixstream/doubts/interval_fit.hpp"
+#include "mixstream/doubts/prediction.hpp"
 #include "mixstream/doubts/spread_fit.hpp"
 #include "mixstream/linalg/products.hpp"
 #include "mixstream/modes/start.hpp"
@@ -13,20 +14,6 @@ namespace mixstream {
 namespace {
 
 constexpr int refit_steps = 12;
-
-/// The same laws with one coefficient more, zero.
-ModeModel with_feature(const ModeModel& model, const ModeShape& wider) {
-  ModeModel result = model;
-  const std::size_t d = wider.feature_count - 1;
-  result.laws.feature_count = wider.feature_count;
-  result.laws.coefficients.clear();
-  for (std::size_t h = 0; h < wider.component_count; ++h) {
-    const auto law = std::span(model.laws.coefficients).subspan(h * d, d);
-    result.laws.coefficients.insert(result.laws.coefficients.end(), law.begin(), law.end());
-    result.laws.coefficients.push_back(0.0);
-  }
-  return result;
-}
 
 /// The coefficient's moves of the refit beside the base, first d features of each law.
 std::vector<double> moves_between(const ModeModel& base, const ModeModel& wider) {
@@ -72,7 +59,7 @@ std::optional<Wider> wider_for(const ModeModel& model, const ModeShape& shape, c
     case DoubtKind::missing_term_of_one_law:
       wider.more = regressor_named(design.terms, doubt.term);
       ++wider.shape.feature_count;
-      wider.start = with_feature(model, wider.shape);
+      wider.start = with_feature(model, std::vector<double>(shape.component_count));
       return wider.more != nullptr ? std::optional(wider) : std::nullopt;
     case DoubtKind::unequal_noise:
       wider.shape.noise = NoiseModel::per_component;
@@ -163,6 +150,18 @@ void tell_one_law(const ModeModel& model, std::span<const double> terms, double 
 
 }  // namespace
 
+ModeModel with_feature(const ModeModel& model, std::span<const double> coefficients) {
+  ModeModel result = model;
+  result.laws.feature_count = model.laws.feature_count + 1;
+  result.laws.coefficients.clear();
+  for (std::size_t h = 0; h < coefficients.size(); ++h) {
+    const auto law = model.laws.law(h);
+    result.laws.coefficients.insert(result.laws.coefficients.end(), law.begin(), law.end());
+    result.laws.coefficients.push_back(coefficients[h]);
+  }
+  return result;
+}
+
 double rows_between_changes(const ModeModel& model) noexcept {
   double changes = 0.0;
   for (std::size_t h = 0; h < model.transitions.rows; ++h)
@@ -217,7 +216,8 @@ bool refit_spread(const ModeModel& model, const ModeShape& shape, const HeldDesi
   const std::vector<double> none(shape.component_count);
   doubt.size = 0.5 * wider.slope * column->unit;
   doubt.shift = law_shift(moves_between(before, after), none, after, design.features);
-  doubt.explained = gain / static_cast<double>(design.rows.size());
+  doubt.prediction = prediction_shift({before, shape}, {after, shape}, design.rows, after);
+  doubt.explained = gain / design.weight;
   doubt.refitted = true;
   return true;
 }
@@ -241,7 +241,8 @@ bool refit_skew(const ModeModel& model, const ModeShape& shape, const HeldDesign
   const std::vector<double> none(shape.component_count);
   doubt.size = two_piece(wider.slope).skewness;
   doubt.shift = law_shift(moves_between(before, after), none, before, design.features);
-  doubt.explained = gain / static_cast<double>(design.rows.size());
+  doubt.prediction = prediction_shift({before, shape}, {after, shape}, design.rows, before);
+  doubt.explained = gain / design.weight;
   doubt.refitted = true;
   return true;
 }
@@ -254,6 +255,7 @@ bool refit_rounding(const ModeModel& model, const ModeShape& shape, const HeldDe
   after.laws = finer;
   const std::vector<double> none(shape.component_count);
   doubt.shift = law_shift(moves_between(model, after), none, after, design.features);
+  doubt.prediction = prediction_shift({model, shape}, {after, shape}, design.rows, after);
   return true;
 }
 
@@ -275,13 +277,17 @@ std::optional<Refitted> refit(const ModeModel& model, const ModeShape& shape, co
   std::vector<double> terms(shape.component_count);
   for (std::size_t h = 0; h < shape.component_count && wider->more != nullptr; ++h)
     terms[h] = settled.model.laws.law(h)[shape.feature_count];
-  if (wider->more != nullptr)
-    tell_one_law(settled.model, terms, static_cast<double>(design.rows.size()), doubt);
+  if (wider->more != nullptr) tell_one_law(settled.model, terms, design.weight, doubt);
   doubt.size = size_of(doubt, *wider, settled.model, units);
   // The noise is what the better model calls so; of noise that remembers, that of a single row.
   const bool single = doubt.kind == DoubtKind::memory;
-  doubt.shift = law_shift(moves, terms, single ? base.model : settled.model, design.features);
-  doubt.explained = gain / static_cast<double>(design.rows.size());
+  const ModeModel& noise = single ? base.model : settled.model;
+  doubt.shift = law_shift(moves, terms, noise, design.features);
+  const auto more =
+      wider->more != nullptr ? std::span<const double>(wider->more->values) : std::span<const double>();
+  doubt.prediction =
+      prediction_shift({base.model, shape}, {settled.model, wider->shape, more}, design.rows, noise);
+  doubt.explained = gain / design.weight;
   doubt.refitted = true;
   return Refitted{std::move(settled.model), wider->shape, std::move(rows),
                   wider->more != nullptr ? wider->more->name : std::string()};

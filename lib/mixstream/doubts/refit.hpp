@@ -54,6 +54,9 @@ bool refit_skew(const ModeModel& model, const ModeShape& shape, const HeldDesign
 bool refit_rounding(const ModeModel& model, const ModeShape& shape, const HeldDesign& design, double step,
                     Doubt& doubt);
 
+/// The same laws with one coefficient more, a number a law. Allocates.
+ModeModel with_feature(const ModeModel& model, std::span<const double> coefficients);
+
 /// Rows from one change of law to the next. No throw.
 double rows_between_changes(const ModeModel& model) noexcept;
 

@@ -133,7 +133,7 @@ void Repeats::watch(const Sight& sight, const RowBefore& before, const PlacedRow
   thrice_ += repeats && chain.repeats ? 1.0 : 0.0;
   expected_thrice_ += chance * chain.chance;
   if (repeats) {
-    for (std::size_t q = 0; q < pull_.size(); ++q) pull_[q] += sight.score[q];
+    for (std::size_t q = 0; q < pull_.size(); ++q) pull_[q] += placed.row.weight * sight.score[q];
   }
   chain = {repeats, chance};
 }

@@ -29,7 +29,7 @@ class Repeats {
   void watch(const Sight& sight, const RowBefore& before, const PlacedRow& placed);
   double log_p() const;  ///< of as many values three times in a row
   double share() const;  ///< of rows that repeat the value before, beyond what is expected
-  const std::vector<double>& pull() const noexcept { return pull_; }  ///< sum of the scores of those rows
+  const std::vector<double>& pull() const noexcept { return pull_; }  ///< sum of w s of those rows
 
  private:
   struct Chain {

@@ -115,7 +115,7 @@ SpreadFit fit_spread(const std::vector<PlacedRow>& rows, std::span<const double>
   for (int round = 0; round < most_rounds; ++round) {
     const Round sums = expect(rows, v, fit);
     fit.log_likelihood = sums.log_likelihood;
-    if (fit.log_likelihood - before < enough_gain * static_cast<double>(rows.size())) break;
+    if (fit.log_likelihood - before < enough_gain * total_weight(rows)) break;
     before = fit.log_likelihood;
     maximise(sums, noise, follows, fit);
   }

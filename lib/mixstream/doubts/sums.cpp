@@ -108,7 +108,7 @@ DoubtSums sums_of(const ModeModel& model, const ModeShape& shape, const HeldDesi
                   const Extension& extension, const Watch& watch) {
   DoubtSums sums;
   sums.parameters = shape.parameters();
-  sums.rows = design.rows.size();
+  sums.rows = design.weight;
   const std::size_t width = sums.parameters + extension.columns();
   reshape(sums.second, width, width);
   sums.first.assign(width, 0.0);

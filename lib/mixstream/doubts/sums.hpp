@@ -16,7 +16,7 @@ namespace mixstream {
 /// Sums over rows of (s, m), of its products, and over stretches of consecutive rows.
 struct DoubtSums {
   std::size_t parameters = 0;  ///< P; the extension's columns follow
-  std::size_t rows = 0;        ///< behind it
+  double rows = 0.0;           ///< behind it, by their weights
   DenseMatrix second;          ///< sum w (s, m)(s, m)'
   std::vector<double> first;   ///< sum w (s, m)
   DenseMatrix batches;         ///< a stretch a row

@@ -16,6 +16,8 @@ std::string with_sign(double value) {
 }
 
 std::string shift_words(const Doubt& doubt) {
+  if (doubt.prediction >= 0.005 && doubt.prediction > 1.5 * doubt.shift)
+    return fmt::format("{} noise sd of what is expected of a row", plain_number(doubt.prediction));
   if (doubt.shift < 0.005) return "it hardly moves the laws";
   return fmt::format("{} noise sd at most", plain_number(doubt.shift));
 }
@@ -78,6 +80,14 @@ std::string lagged(const std::string& feature) {
 
 std::string percent(double share) {
   return plain_number(100.0 * share) + " %";
+}
+
+/// Drops each row whose response is that of the row before it.
+std::string unstuck_remedy(const std::string& response) {
+  return fmt::format(
+      "leave out the rows in which {0} is stuck: awk -F, 'NR == 1 {{ for (i = 1; i <= NF; ++i) if ($i == "
+      "\"{0}\") c = i }} $c != last; {{ last = $c }}' FILE, and fit what is left",
+      response);
 }
 
 std::string coincide_words(const Doubt& doubt) {
@@ -187,7 +197,7 @@ std::string doubt_remedy(const Doubt& doubt, const DoubtContext& context) {
     case DoubtKind::skewed_noise:
       return fmt::format("fit log({}) or its root", context.response);
     case DoubtKind::stuck:
-      return "leave out the rows in which the sensor is stuck";
+      return unstuck_remedy(context.response);
     case DoubtKind::rounding:
       return "read the sensor at a finer resolution";
     case DoubtKind::too_many_laws:

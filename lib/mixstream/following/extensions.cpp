@@ -38,14 +38,18 @@ bool extend(ModeShape& shape, const Doubt& doubt, ModelChoice choice, const Layo
 
 /// The raised doubts, strongest first. Laws that last and noise that remembers both tie a row to the row
 /// before, and each passes for the other on few rows: where one is raised, the other is asked for beside it.
-std::vector<Doubt> asked_for(std::span<const Doubt> doubts) {
-  std::vector<Doubt> asked;
+struct Asked {
+  Doubt doubt;
+  DoubtKind because;
+};
+std::vector<Asked> asked_for(std::span<const Doubt> doubts) {
+  std::vector<Asked> asked;
   for (const Doubt& doubt : doubts) {
     if (!doubt.raised) continue;
-    asked.push_back(doubt);
+    asked.push_back({doubt, doubt.kind});
     if (doubt.kind != DoubtKind::persistence && doubt.kind != DoubtKind::memory) continue;
-    asked.push_back(doubt);
-    asked.back().kind = doubt.kind == DoubtKind::memory ? DoubtKind::persistence : DoubtKind::memory;
+    asked.push_back({doubt, doubt.kind});
+    asked.back().doubt.kind = doubt.kind == DoubtKind::memory ? DoubtKind::persistence : DoubtKind::memory;
   }
   return asked;
 }
@@ -61,19 +65,22 @@ std::vector<std::size_t> whole_gate(std::size_t feature_count, const Layout& lay
   return gate;
 }
 
-std::vector<ModeShape> extensions_of(const ModeShape& now, std::span<const Doubt> doubts, ModelChoice choice,
-                                     const Layout& layout) {
-  std::vector<ModeShape> shapes;
+std::vector<ModelExtension> extensions_of(const ModeShape& now, std::span<const Doubt> doubts,
+                                          ModelChoice choice, const Layout& layout) {
+  std::vector<ModelExtension> larger;
+  const auto is_there = [&](const ModeShape& shape) {
+    return std::ranges::find(larger, shape, &ModelExtension::shape) != larger.end();
+  };
   ModeShape together = now;
-  for (const Doubt& doubt : asked_for(doubts)) {
-    if (shapes.size() == most_extensions) break;
+  for (const Asked& asked : asked_for(doubts)) {
+    if (larger.size() == most_extensions) break;
     ModeShape alone = now;
-    if (!extend(alone, doubt, choice, layout) || std::ranges::find(shapes, alone) != shapes.end()) continue;
-    shapes.push_back(alone);
-    extend(together, doubt, choice, layout);
+    if (!extend(alone, asked.doubt, choice, layout) || is_there(alone)) continue;
+    larger.push_back({alone, asked.because});
+    extend(together, asked.doubt, choice, layout);
   }
-  if (shapes.size() > 1 && std::ranges::find(shapes, together) == shapes.end()) shapes.push_back(together);
-  return shapes;
+  if (larger.size() > 1 && !is_there(together)) larger.push_back({together, larger.front().because});
+  return larger;
 }
 
 }  // namespace mixstream

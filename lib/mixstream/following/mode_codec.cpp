@@ -19,6 +19,7 @@ class Writing {
            std::is_same_v<Small, std::uint32_t>) void number(Small value) {
     out_.put(static_cast<std::uint64_t>(value));
   }
+  void text(const std::string& words) { out_.put_text(words); }
   void list(const std::vector<double>& values) {
     out_.put(static_cast<std::uint64_t>(values.size()));
     out_.put(std::span<const double>(values));
@@ -48,6 +49,7 @@ class Reading {
   void number(std::uint32_t& value) { value = static_cast<std::uint32_t>(in_.take<std::uint64_t>()); }
   void number(Modes& value) { value = named<Modes>(Modes::gated); }
   void number(NoiseModel& value) { value = named<NoiseModel>(NoiseModel::known); }
+  void text(std::string& words) { words = in_.take_text(); }
   void list(std::vector<double>& values) {
     values.resize(count(sizeof(double)));
     in_.take(values);
@@ -83,6 +85,7 @@ class Reading {
   ByteReader& in_;
 };
 
+constexpr auto words = [](auto& archive, auto& text) { archive.text(text); };
 constexpr auto whole = [](auto& archive, auto& number) { archive.number(number); };
 
 constexpr auto chain_entry = [](auto& a, auto& entry) {
@@ -163,6 +166,7 @@ constexpr auto polish = [](auto& a, auto& state) {
   a.number(state.fades);
   a.number(state.changes);
   a.number(state.log_likelihood);
+  a.number(state.weight);
 };
 
 constexpr auto fading = [](auto& a, auto& state) {
@@ -193,6 +197,7 @@ constexpr auto trial = [](auto& a, auto& state) {
   a.each(state.entrants, polish);
   a.list(state.before);
   a.number(state.rows);
+  a.each(state.because, words);
 };
 
 constexpr auto chosen = [](auto& a, auto& state) {
@@ -202,6 +207,7 @@ constexpr auto chosen = [](auto& a, auto& state) {
   a.number(state.noise_shape.tails);
   a.number(state.noise_shape.memory);
   a.number(state.gain);
+  a.text(state.because);
 };
 
 constexpr auto stay = [](auto& a, auto& state) {

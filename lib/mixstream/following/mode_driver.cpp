@@ -166,10 +166,19 @@ void ModeDriver::absorb_raw(const Row& row) noexcept {
   runs_.add(row, chains_.next(row.sensor, row.time));
 }
 
-/// While the runs are nearly the whole stream, its sample says nothing more.
-HeldRows ModeDriver::held(const RowTable& sample, std::uint64_t rows) const noexcept {
+/// While the runs are nearly the whole stream, its sample says nothing more, and their weights are the rows'
+/// own; later they are drawn from it, as the sample is.
+HeldRows ModeDriver::held(const RowTable& sample, std::uint64_t rows) const {
   const bool runs_are_stream = static_cast<double>(rows) < 1.2 * static_cast<double>(runs_.size());
-  return {&runs_, runs_are_stream ? nullptr : &sample, chains_.capacity()};
+  if (runs_are_stream) return {&runs_, nullptr, chains_.capacity()};
+  double weight = 0.0, squares = 0.0;
+  std::vector<bool> seen(chains_.capacity() + 1);
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const double own = runs_.row(i, seen).row.weight;
+    weight += own;
+    squares += own * own;
+  }
+  return {&runs_, &sample, chains_.capacity(), squares > 0.0 ? weight / squares : 1.0};
 }
 
 std::optional<SettledModel> ModeDriver::best_of(std::span<const Mixture> laws, const ModeShape& shape,
@@ -197,7 +206,7 @@ bool ModeDriver::one_too_many(const SettledModel& settled, const ModeShape& shap
     smaller.modes = Modes::independent;
     smaller.gate.clear();
   }
-  const double rows = static_cast<double>(held.runs->size() + (held.sample ? held.sample->size() : 0));
+  const double rows = held.weight();
   const auto parameters = static_cast<double>(shape.parameters() - smaller.parameters());
   const double enough = settled.log_likelihood - 0.5 * parameters * std::log(rows);
   const auto explains = [&](const Mixture& start) {
@@ -287,10 +296,9 @@ std::optional<ModeDriver::Candidate> ModeDriver::candidate(const ModeShape& shap
   const HeldRows rows_held = held(sample, rows);
   const std::optional<SettledModel> best = best_of(laws, shape, rows_held);
   if (!best) return {};
-  const double count =
-      static_cast<double>(runs_.size() + (rows_held.sample != nullptr ? rows_held.sample->size() : 0));
+  const double count = rows_held.weight();
   const double bic = -2.0 * best->log_likelihood + static_cast<double>(shape.parameters()) * std::log(count);
-  return Candidate{shape, best->model, best->log_likelihood, bic, count};
+  return Candidate{shape, best->model, best->log_likelihood, bic, count, {}};
 }
 
 bool ModeDriver::too_many_laws(const Candidate& candidate, const RowTable& sample, std::uint64_t rows) const {
@@ -306,9 +314,12 @@ ModePolish ModeDriver::polish_of(const Candidate& candidate, const RowTable& sam
 void ModeDriver::begin_trial(const Candidate& now, std::span<const Candidate> candidates,
                              const RowTable& sample, std::uint64_t rows, const Mixture* labels) {
   std::vector<ModePolish> entrants{polish_of(now, sample, rows, labels)};
-  for (const Candidate& candidate : candidates)
+  std::vector<std::string> because{{}};
+  for (const Candidate& candidate : candidates) {
     entrants.push_back(polish_of(candidate, sample, rows, labels));
-  trial_.emplace(std::move(entrants));
+    because.push_back(candidate.because);
+  }
+  trial_.emplace(std::move(entrants), std::move(because));
   chains_.cut();  // what the entrants know of them is the end of a run
   ++resets_;
 }
@@ -323,7 +334,7 @@ bool ModeDriver::end_trial(std::uint64_t rows) {
     drift_.emplace(settings_.shape, settings_.drift);
     begin_trace();
     chosen_.push_back({rows, settings_.shape.modes, settings_.shape.noise, settings_.shape.noise_shape,
-                       trial_->gain(best)});
+                       trial_->gain(best), trial_->because(best)});
   }
   trial_.reset();
   ++resets_;

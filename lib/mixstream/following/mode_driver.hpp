@@ -16,10 +16,10 @@
 #include <optional>
 #include <span>
 
+#include "mixstream/core/events.hpp"
 #include "mixstream/following/mode_drift.hpp"
 #include "mixstream/following/mode_trace.hpp"
 #include "mixstream/following/trials.hpp"
-#include "mixstream/core/events.hpp"
 #include "mixstream/modes/mode_polish.hpp"
 #include "mixstream/modes/modes_now.hpp"
 #include "mixstream/modes/runs.hpp"
@@ -106,7 +106,8 @@ class ModeDriver {
     ModeModel model;
     double log_likelihood = 0.0;  ///< of the held rows
     double bic = 0.0;
-    double rows = 0.0;  ///< held
+    double rows = 0.0;    ///< held
+    std::string because;  ///< the name of the doubt that calls for it; empty: none does
   };
   std::optional<Candidate> candidate(const ModeShape& shape, std::span<const Mixture> laws,
                                      const RowTable& sample, std::uint64_t rows) const;
@@ -151,7 +152,7 @@ class ModeDriver {
   }
 
  private:
-  HeldRows held(const RowTable& sample, std::uint64_t rows) const noexcept;
+  HeldRows held(const RowTable& sample, std::uint64_t rows) const;
   std::optional<SettledModel> best_of(std::span<const Mixture> laws, const ModeShape& shape,
                                       const HeldRows& held) const;
   bool one_too_many(const SettledModel& settled, const ModeShape& shape, const HeldRows& held) const;

@@ -243,13 +243,15 @@ bool PolishDriver::choose(std::span<const Doubt> doubts, std::span<const Mixture
   }
   ModeShape now = modes_->settings().shape;
   now.component_count = laws.front().component_count();
-  const std::vector<ModeShape> larger = extensions_of(now, doubts, modes_->settings().choice, layout);
+  const std::vector<ModelExtension> larger = extensions_of(now, doubts, modes_->settings().choice, layout);
   if (larger.empty()) return false;
   const auto in_use = modes_->candidate(now, laws, sample, row_count);
   std::vector<ModeDriver::Candidate> candidates;
-  for (const ModeShape& shape : larger) {
-    auto candidate = modes_->candidate(shape, laws, sample, row_count);
-    if (in_use && candidate && candidate->bic < in_use->bic) candidates.push_back(*std::move(candidate));
+  for (const ModelExtension& extension : larger) {
+    auto candidate = modes_->candidate(extension.shape, laws, sample, row_count);
+    if (!in_use || !candidate || !(candidate->bic < in_use->bic)) continue;
+    candidate->because = name_of(extension.because);
+    candidates.push_back(*std::move(candidate));
   }
   if (candidates.empty()) return false;
   modes_->begin_trial(*in_use, candidates, sample, row_count, labels);

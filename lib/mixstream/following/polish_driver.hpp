@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "mixstream/core/settings.hpp"
 #include "mixstream/following/drift.hpp"
 #include "mixstream/following/extensions.hpp"
 #include "mixstream/following/mode_driver.hpp"
@@ -22,7 +23,7 @@
 #include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/core/settings.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 
@@ -34,8 +35,8 @@ struct PolishDriverSettings {
   std::uint64_t first_check = 5000;  ///< rows; then twice and 4 times as many, then at every fourfold;
                                      ///< in doubt or tentative at every twofold
   std::uint64_t memory_rows = 0;     ///< that the stream remembers, 0: everything; checked at least as often
-  double distance_limit = 6.0;       ///< of parting, for many parameters; wider for few
-  double likelihood_limit = 4.0;     ///< standard errors by which a likelihood difference is believed
+  double distance_limit = limits::largest_parting;      ///< of parting, for many parameters; wider for few
+  double likelihood_limit = limits::likelihood_errors;  ///< by which a likelihood difference is believed
   PolishSettings scoring;
   DriftSettings drift;
   std::optional<ModeDriverSettings> modes;  ///< rows in order: then nothing of the polish above begins

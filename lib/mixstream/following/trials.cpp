@@ -9,7 +9,9 @@
 
 namespace mixstream {
 
-Trial::Trial(std::vector<ModePolish> entrants) : entrants_(std::move(entrants)) {
+Trial::Trial(std::vector<ModePolish> entrants, std::vector<std::string> because)
+    : entrants_(std::move(entrants)), because_(std::move(because)) {
+  because_.resize(entrants_.size());
   before_.reserve(entrants_.size());
   for (const ModePolish& entrant : entrants_) before_.push_back(entrant.log_likelihood());
 }
@@ -21,16 +23,16 @@ Outcome<Trial> Trial::restore(const TrialState& state) {
     if (!polish) return polish.refusal();
     entrants.push_back(std::move(polish).value());
   }
-  if (entrants.empty() || state.before.size() != entrants.size())
+  if (entrants.empty() || state.before.size() != entrants.size() || state.because.size() != entrants.size())
     return Refusal{Reason::bad_snapshot, "a trial in this state is not whole; refit without it"};
-  Trial trial(std::move(entrants));
+  Trial trial(std::move(entrants), state.because);
   trial.before_ = state.before;
   trial.rows_ = state.rows;
   return trial;
 }
 
 TrialState Trial::state() const {
-  TrialState state{{}, before_, rows_};
+  TrialState state{{}, before_, rows_, because_};
   for (const ModePolish& entrant : entrants_) state.entrants.push_back(entrant.state());
   return state;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "mixstream/modes/mode_polish.hpp"
@@ -17,6 +18,7 @@ struct TrialState {
   std::vector<ModePolishState> entrants;  ///< the first stands for the model in use
   std::vector<double> before;             ///< log-likelihood of each when the trial began
   std::uint64_t rows = 0;                 ///< that have passed
+  std::vector<std::string> because;       ///< of each: the name of the doubt that called for it
 
   friend bool operator==(const TrialState&, const TrialState&) = default;
 };
@@ -24,7 +26,8 @@ struct TrialState {
 /// Allocates at construction only. One thread at a time.
 class Trial {
  public:
-  explicit Trial(std::vector<ModePolish> entrants);
+  /// `because`: one name an entrant, see TrialState.
+  Trial(std::vector<ModePolish> entrants, std::vector<std::string> because);
   static Outcome<Trial> restore(const TrialState& state);
   TrialState state() const;
 
@@ -39,9 +42,11 @@ class Trial {
   /// The smallest model that no larger one beats beyond doubt; 0: the model in use. Allocates.
   std::size_t best() const;
   const ModePolish& entrant(std::size_t index) const noexcept { return entrants_[index]; }
+  const std::string& because(std::size_t index) const noexcept { return because_[index]; }
 
  private:
   std::vector<ModePolish> entrants_;
+  std::vector<std::string> because_;
   std::vector<double> before_;
   std::uint64_t rows_ = 0;
 };

@@ -242,6 +242,7 @@ Done ModePolish::merge(const ModePolish& other) {
   state_.sums.weight += added.state_.sums.weight;
   state_.rows += added.state_.rows;
   state_.log_likelihood += added.state_.log_likelihood;
+  state_.weight += added.state_.weight;
   state_.changes += added.state_.changes;
   state_.batch_weight = std::max(state_.batch_weight, added.state_.batch_weight);
   std::vector<double> away = product(inverse, state_.parameters);

@@ -1,5 +1,7 @@
 #include "mixstream/modes/mode_polish.hpp"
+
 #include "mixstream/linalg/packed.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +20,6 @@ constexpr double prior_count = 0.5;   // of every transition: keeps A off the bo
 constexpr double longest_rare = 3.0;  // step of a rare cell's log-odds
 constexpr double longest_step = 1.0;  // of any other parameter that is no coefficient
 constexpr double largest_growth = 0x1p200;
-constexpr double contradiction = 3.0;  // deviations of the chi-square of older rows against all
 
 bool finite(std::span<const double> numbers) {
   return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
@@ -198,6 +199,7 @@ bool ModePolish::absorb(const Row& row, const ChainTable::Step& step) noexcept {
   add_scaled(state_.block_use, row_use_, weight);
   add_scaled(state_.visits, modes_of(step.slot), weight);
   state_.log_likelihood += row.weight * last_log_density_;
+  state_.weight += row.weight;
   ++state_.rows;
   ++state_.rows_since_move;
   if (state_.block_weights.size() < block_rows) return false;
@@ -399,7 +401,7 @@ bool ModePolish::doubt_older_rows() noexcept {
   chi_square += solver_.inverse_form(product_);
   const auto dof = static_cast<double>(std::min(newer_rank, older_rank));
   if (dof == 0.0) return false;
-  if (!(deviations_of_chi_square(chi_square, dof) > contradiction)) return false;
+  if (!(deviations_of_chi_square(chi_square, dof) > limits::contradiction)) return false;
   take_away(state_.sums, older, 1.0 - dof / chi_square);
   ++state_.fades;
   return true;

@@ -83,7 +83,8 @@ struct ModePolishState {
   std::uint64_t refused_moves = 0;  ///< whose step was not finite
   std::uint64_t fades = 0;          ///< times that older rows were doubted
   double changes = 0.0;             ///< of mode, expected, over all rows ever absorbed
-  double log_likelihood = 0.0;      ///< sum of log p(y | x, past), each at its anchor
+  double log_likelihood = 0.0;      ///< sum of w log p(y | x, past), each at its anchor
+  double weight = 0.0;              ///< of all rows ever absorbed: sum of w
 
   friend bool operator==(const ModePolishState&, const ModePolishState&) = default;
 };
@@ -168,6 +169,7 @@ class ModePolish {
   const std::vector<double>& parameters() const noexcept { return state_.parameters; }
   std::uint64_t rows() const noexcept { return state_.rows; }
   double log_likelihood() const noexcept { return state_.log_likelihood; }
+  double weight() const noexcept { return state_.weight; }  ///< that the log-likelihood is the sum of
   double log_likelihood_of_last_row() const noexcept { return last_log_density_; }
   std::span<const double> modes_of(std::size_t slot) const noexcept {  ///< filtered probabilities of a chain
     return {state_.chains.data() + slot * filter_.chain_size(), state_.shape.component_count};

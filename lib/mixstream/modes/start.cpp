@@ -24,7 +24,8 @@ void for_each_row(const HeldRows& held, Visit visit) {
   std::vector<bool> seen(held.slots + 1);
   for (std::size_t i = 0; i < held.runs->size(); ++i) {
     if (i % rows_between_yields == 0) yield_point();
-    const RunRow run = held.runs->row(i, seen);
+    RunRow run = held.runs->row(i, seen);
+    run.row.weight *= held.run_unit;
     visit(run.row, run.slot, run.steps);
   }
   for (std::size_t i = 0; held.sample != nullptr && i < held.sample->size(); ++i) {
@@ -102,6 +103,12 @@ ModeModel between(const ModePolish& one, const ModePolish& two, double share) {
 }
 
 }  // namespace
+
+double HeldRows::weight() const {
+  double total = 0.0;
+  for_each_row(*this, [&](const Row& row, std::size_t, unsigned) { total += row.weight; });
+  return total;
+}
 
 ModeModel sticky_start(const Mixture& mixture, const ModeShape& shape, const HeldRows& held) {
   if (shape.modes != Modes::persistent) return model_from(mixture, shape);

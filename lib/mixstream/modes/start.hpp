@@ -20,11 +20,16 @@ struct HeldRows {
   const Runs* runs = nullptr;
   const RowTable* sample = nullptr;  ///< left out while the runs are the stream
   std::size_t slots = 1;             ///< chains among the runs
+  double run_unit = 1.0;  ///< what a run's weights are multiplied by: as rows drawn from the stream, beside
+                          ///< the sample, they count for what rows of equal weight would
+
+  /// How many rows they are, a weight of 2 being two. No throw.
+  double weight() const;
 };
 
 struct SettledModel {
   ModeModel model;
-  double log_likelihood = 0.0;  ///< of the held rows: runs in order, sample row by row
+  double log_likelihood = 0.0;  ///< of the held rows by their weights: runs in order, sample row by row
 };
 
 /// The model that says what the mixture says, with the stay that makes the runs likeliest among dwells of 1,

@@ -1,5 +1,7 @@
 #include "mixstream/polish/polish.hpp"
+
 #include "mixstream/linalg/packed.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +21,7 @@ constexpr double longest_step = 3.0;
 // Buffered weights may grow this far before the sums are brought back to scale.
 constexpr double largest_growth = 0x1p200;
 
-constexpr double contradiction = 3.0;  // deviations of the chi-square of older rows against all
-constexpr double enough_newer = 8.0;   // times the older rows: the polish has settled
+constexpr double enough_newer = 8.0;  // times the older rows: the polish has settled
 
 bool finite(std::span<const double> numbers) {
   return std::ranges::all_of(numbers, [](double number) { return std::isfinite(number); });
@@ -244,7 +245,7 @@ void AnchoredPolish::doubt_older_rows() noexcept {
   if (!(newer > 0.0) || newer >= enough_newer * older) return;
   const auto dof = static_cast<double>(solver_.factor(information_of(0)));
   const double chi_square = solver_.inverse_form(gradient_of(0)) * (older + newer) / newer;
-  if (dof == 0.0 || !(deviations_of_chi_square(chi_square, dof) > contradiction)) return;
+  if (dof == 0.0 || !(deviations_of_chi_square(chi_square, dof) > limits::contradiction)) return;
   scale_slot(0, dof * dof / (chi_square * chi_square));
   join_beginning();
 }

@@ -5,15 +5,9 @@
 
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/starts.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
-namespace {
-
-constexpr double hopeless_deviance = 50.0;  // per parameter: such a start lies in a wrong valley
-// Were the rival right, J would exceed the fit's by so much in fewer than one stream in a million.
-constexpr double near_distance = 25.0;
-
-}  // namespace
 
 RowTable every(const RowTable& rows, std::size_t stride) {
   RowTable thin{rows.feature_count, {}, {}, {}};
@@ -32,7 +26,7 @@ std::vector<EmFit> ranked(std::vector<EmFit> optima, double likeliest, double ro
   });
   std::erase_if(optima, [&](const EmFit& fit) {
     return 2.0 * rows * (likeliest - fit.mean_log_likelihood) >
-           hopeless_deviance * static_cast<double>(parameters);
+           limits::hopeless_deviance * static_cast<double>(parameters);
   });
   return optima;
 }
@@ -48,7 +42,7 @@ std::vector<RefinedFit> near_in_distance(const RefinedFit& best, std::vector<Ref
   const auto excess = [](const RefinedFit& fit) { return fit.distance - static_cast<double>(fit.dof); };
   double least = excess(best);
   for (const RefinedFit& fit : fits) least = std::min(least, excess(fit));
-  std::erase_if(fits, [&](const RefinedFit& fit) { return excess(fit) > least + near_distance; });
+  std::erase_if(fits, [&](const RefinedFit& fit) { return excess(fit) > least + limits::near_distance; });
   return fits;
 }
 

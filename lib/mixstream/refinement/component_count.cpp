@@ -1,5 +1,7 @@
 #include "mixstream/refinement/component_count.hpp"
 
+#include "mixstream/refinement/examiner.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -56,24 +58,15 @@ void match_moments(const Conditions& conditions, NoiseModel noise, ComponentCand
   candidate.p_value = fit.value().p_value;
 }
 
-double effective_count(const RowTable& sample) {
-  double weight = 0.0;
-  double squares = 0.0;
-  for (const double w : sample.weights) {
-    weight += w;
-    squares += w * w;
-  }
-  return squares > 0.0 ? weight * weight / squares : 0.0;
-}
-
 ComponentCount counted(const MomentTensor& tensor, const RowTable& sample,
                        const ComponentCountSettings& settings) {
   const RowBlocks rows(sample);
   const Conditions conditions(tensor, sample,
                               choose_conditions(tensor.layout(), settings.largest_condition_count));
-  const double count = effective_count(sample);
+  const double count = rows_of_sample(tensor, sample);
   Random random(settings.seed);
   ComponentCount result;
+  result.rows = count;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t k = 1; k <= settings.largest; ++k) {
     const Mixture* smaller = result.candidates.empty() ? nullptr : &result.candidates.back().mixture;

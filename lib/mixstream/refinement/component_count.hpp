@@ -37,6 +37,7 @@ struct ComponentCandidate {
 
 struct ComponentCount {
   std::size_t component_count = 0;  ///< of least BIC
+  double rows = 0.0;                ///< that BIC counts, see rows_of_sample
   std::vector<ComponentCandidate> candidates;
 };
 

@@ -18,20 +18,22 @@ constexpr std::size_t score_rows = 600;  // enough rows for a trace
 
 }  // namespace
 
-Examiner::Examiner(const MomentTensor& tensor, const RowTable& sample)
-    : sample_(sample),
-      second_moment_(tensor.view(0, 1, 1)),
-      response_size_(std::sqrt(tensor.view(2, 0, 0)(0, 0))) {
+double rows_of_sample(const MomentTensor& tensor, const RowTable& sample) noexcept {
   double weight = 0.0;
   double squares = 0.0;
   for (const double w : sample.weights) {
     weight += w;
     squares += w * w;
   }
-  sample_rows_ = squares > 0.0 ? weight * weight / squares : 0.0;
-  // while the sample is the stream itself its weights are the rows' own, and a weight of 2 is two rows
-  if (std::abs(weight - tensor.total_weight()) <= 1e-9 * weight) sample_rows_ = tensor.effective_rows;
+  if (std::abs(weight - tensor.total_weight()) <= 1e-9 * weight) return tensor.effective_rows;
+  return squares > 0.0 ? weight * weight / squares : 0.0;
 }
+
+Examiner::Examiner(const MomentTensor& tensor, const RowTable& sample)
+    : sample_(sample),
+      second_moment_(tensor.view(0, 1, 1)),
+      response_size_(std::sqrt(tensor.view(2, 0, 0)(0, 0))),
+      sample_rows_(rows_of_sample(tensor, sample)) {}
 
 double Examiner::expected_deviance(const RefinedFit& fit, const DenseMatrix& covariance) const {
   const std::size_t parameters = covariance.rows;

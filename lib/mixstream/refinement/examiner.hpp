@@ -7,6 +7,11 @@
 
 namespace mixstream {
 
+/// How many rows the sample counts for: while it is the stream itself as many as the stream, a weight of 2
+/// being two rows; else as many as rows of equal weight that say as much, (sum w)^2 / sum w^2, for the
+/// weights of rows that were drawn undo how they were drawn. No throw.
+double rows_of_sample(const MomentTensor& tensor, const RowTable& sample) noexcept;
+
 /// Examines fits to one tensor and one sample, to which it keeps a reference.
 class Examiner {
  public:

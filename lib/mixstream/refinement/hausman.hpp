@@ -3,6 +3,7 @@
 
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/refinement/refine.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 
@@ -17,12 +18,12 @@ double parting(const RefinedFit& refined, const Mixture& polished);
 /// The largest distance of two estimates of the same thing. `limit` is for many parameters; few scatter more
 /// widely about their mean of one: the chance of a false alarm stays below one in a million from two
 /// parameters on. No throw.
-double hausman_limit(std::size_t parameter_count, double limit = 6.0) noexcept;
+double hausman_limit(std::size_t parameter_count, double limit = limits::largest_parting) noexcept;
 
 /// Whether the refined fit and the polish that it began at lie further apart than two estimates of the same
 /// thing: J there exceeds the least J by more than a chi-square of P does in one right fit of 100,000, or,
 /// where it was not taken, their distance exceeds hausman_limit(P, limit). Allocates; P^2 products.
-bool lies_apart(const RefinedFit& refined, const Mixture& polished, double limit = 6.0);
+bool lies_apart(const RefinedFit& refined, const Mixture& polished, double limit = limits::largest_parting);
 
 /// Whether the refined fit was found from another start than the polish, and lies apart from it by their
 /// distance: another valley of J, as deep or deeper. Allocates.

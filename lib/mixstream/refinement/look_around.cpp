@@ -8,14 +8,11 @@
 #include "mixstream/refinement/hausman.hpp"
 #include "mixstream/refinement/search.hpp"
 #include "mixstream/refinement/starts.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 namespace {
 
-// Were the rival right, its likelihood would fall below the fit's by so much of its standard error in fewer
-// than one stream in a thousand.
-constexpr double near_deviations = 3.0;
-constexpr double hopeless_deviations = 6.0;
 constexpr int few_rival_starts = 3;
 constexpr double same_likelihood = 1.0;  // nats of the sample: EM has not quite settled
 
@@ -39,7 +36,7 @@ bool refines_more(const SearchProblem& problem, const Surroundings& around) {
 Surroundings with_likelier(const SearchProblem& problem, Surroundings around) {
   for (RefinedFit& fit : near_in_distance(*around.found.best, around.found.fits)) {
     EmFit other = problem.settled(fit.mixture);
-    if (!(deviations_below(problem, other, around.optimum) < -near_deviations)) continue;
+    if (!(deviations_below(problem, other, around.optimum) < -limits::near_deviations)) continue;
     around.found.best = std::move(fit);
     around.optimum = std::move(other);
   }
@@ -49,7 +46,8 @@ Surroundings with_likelier(const SearchProblem& problem, Surroundings around) {
 /// Refines from another optimum of the sample, unless that is known or hopeless.
 Surroundings considering(const SearchProblem& problem, Surroundings around, const EmFit& other) {
   around.found = saw(std::move(around.found), other.mean_log_likelihood);
-  const double hopeless = problem.likeliest_is_answer() ? near_deviations : hopeless_deviations;
+  const double hopeless =
+      problem.likeliest_is_answer() ? limits::near_deviations : limits::hopeless_deviations;
   if (!refines_more(problem, around) || is_known(other.mixture, around.considered, problem.second_moment) ||
       same_optimum(other.mixture, around.optimum.mixture, problem.second_moment) ||
       deviations_below(problem, other, around.optimum) > hopeless)
@@ -83,7 +81,7 @@ int count_rivals(const SearchProblem& problem, const Surroundings& around) {
     fit = problem.examiner.examined(std::move(fit), around.found.likeliest);  // likelier ones met since
     const EmFit other = problem.settled(fit.mixture);
     count += fit.accepted && !same_optimum(other.mixture, around.optimum.mixture, problem.second_moment) &&
-             deviations_below(problem, other, around.optimum) < near_deviations;
+             deviations_below(problem, other, around.optimum) < limits::near_deviations;
   }
   return count;
 }

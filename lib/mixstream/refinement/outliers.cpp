@@ -1,13 +1,13 @@
 #include "mixstream/refinement/outliers.hpp"
 
+#include "mixstream/verdict/limits.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 namespace mixstream {
 namespace {
-
-constexpr double suspicious_factor = 3.0;  // between J/dof with the tail and without it
 
 /// The least number of bins that leaves out no more than the allowed share of the weight.
 int core_bins(const BinnedMoments& moments, double largest_tail_share) {
@@ -125,7 +125,7 @@ Outcome<BinnedFit> refine_with_bins(const BinnedMoments& moments, std::size_t co
                    : whole.refusal();
     BinnedFit result = with_counts(moments, all, std::move(whole).value());
     result.tail_suspected =
-        !result.fit.accepted && found && ratio(result.fit) > suspicious_factor * ratio(found.value());
+        !result.fit.accepted && found && ratio(result.fit) > limits::suspicious_factor * ratio(found.value());
     return result;
   }
   return with_further_bins(moments, core, all, component_count, again, std::move(found).value());

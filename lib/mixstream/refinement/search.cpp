@@ -16,10 +16,6 @@ namespace mixstream {
 namespace {
 
 constexpr int fallback_power = 3;
-// As if 25 rows carried a variance: with a sample of 5,000, bounded features stay far below, Gaussian ones do
-// not.
-constexpr double largest_variance_error = 0.2;
-constexpr double least_second_opinion = 1e-3;  // p of J of lower order, which is asked after J has complained
 constexpr int few_iterations = 10;
 constexpr std::size_t richer_starts = 8;    // of the model with one law more
 constexpr double settled_previous = 3.0;    // standard errors from the previous fit: its weights still serve
@@ -211,7 +207,7 @@ Found from_starts(const SearchProblem& problem, Found found, std::vector<Mixture
 
 Found by_lower_order(const SearchProblem& problem, Found found) {
   if (!found.best || found.accepted() || !found.best->complaints.distance) return found;
-  if (problem.conditions.variance_error(found.best->mixture) < largest_variance_error) return found;
+  if (problem.conditions.variance_error(found.best->mixture) < limits::largest_variance_error) return found;
   struct LowerOrder {
     ConditionSet set;
     int highest_power;
@@ -225,7 +221,7 @@ Found by_lower_order(const SearchProblem& problem, Found found) {
     RefinedFit fit = problem.examiner.examined(std::move(outcome).value(), found.likeliest);
     fit.lower_order = true;
     fit.starts_tried = ++found.tried;
-    if (fit.accepted && fit.p_value > least_second_opinion) found.best = std::move(fit);
+    if (fit.accepted && fit.p_value > limits::least_second_opinion) found.best = std::move(fit);
     return found;
   }
   return found;

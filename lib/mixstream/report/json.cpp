@@ -125,10 +125,12 @@ Json modes_json(const ModesReport& modes) {
 }
 
 Json chosen_json(const ChosenModel& chosen) {
-  return {{"row", chosen.row},
-          {"modes", name_of(chosen.modes)},
-          {"noise", noise_words(chosen.noise, chosen.noise_shape)},
-          {"gain", number(chosen.gain)}};
+  Json json{{"row", chosen.row},
+            {"modes", name_of(chosen.modes)},
+            {"noise", noise_words(chosen.noise, chosen.noise_shape)},
+            {"gain", number(chosen.gain)}};
+  if (!chosen.because.empty()) json["because"] = chosen.because;
+  return json;
 }
 
 Json model_json(const ModelReport& model) {
@@ -148,8 +150,10 @@ Json doubt_json(const Doubt& doubt, const DoubtContext& context) {
   if (doubt.other_law) json["other_law"] = *doubt.other_law + 1;
   json["raised"] = doubt.raised;
   json["p"] = number(doubt.p);
+  json["adjusted_p"] = number(doubt.adjusted_p);
   json["size"] = number(doubt.size);
   json["shift"] = number(doubt.shift);
+  json["prediction"] = number(doubt.prediction);
   json["shift_in_errors"] = number(doubt.shift_in_errors);
   json["words"] = doubt_sentence(doubt, context);
   json["remedy"] = doubt_remedy(doubt, context);
@@ -168,6 +172,7 @@ void add_doubts(const Report& report, Json& json) {
   json["misfit"] = {{"looked_for", report.doubts.size()},
                     {"shift", number(report.misfit.shift)},
                     {"open", number(report.misfit.open)},
+                    {"prediction", number(report.misfit.prediction)},
                     {"tolerance", number(report.tolerance)}};
 }
 
@@ -177,6 +182,7 @@ Json candidate_json(const Candidate& candidate) {
           {"bic", number(candidate.bic)},
           {"j_per_dof", number(candidate.j_per_dof)},
           {"chosen", candidate.chosen},
+          {"modes", name_of(candidate.modes)},
           {"noise", noise_words(candidate.noise, candidate.noise_shape)},
           {"probability", number(candidate.probability)}};
 }
@@ -261,6 +267,7 @@ std::string to_json(const Report& report) {
     json["candidates"] = Json::array();
     for (const Candidate& candidate : report.candidates)
       json["candidates"].push_back(candidate_json(candidate));
+    if (const std::string reason = count_reason(report); !reason.empty()) json["k_reason"] = reason;
   }
   if (!report.drift.empty()) json["drift"] = drift_json(report.drift);
   json["seconds"] = {{"ingest", number(report.ingest_seconds)}, {"solve", number(report.solve_seconds)}};

@@ -7,10 +7,11 @@
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/matching.hpp"
 #include "mixstream/report/doubt_context.hpp"
-#include "mixstream/report/json.hpp"
 #include "mixstream/report/fitted_laws.hpp"
+#include "mixstream/report/json.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/report/page_view.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 namespace {
@@ -204,6 +205,18 @@ Json doubts_json(const Report& report) {
   return json;
 }
 
+/// Laws that hardly a row of the sample is of, or that may not be there: their curves mean nothing.
+Json negligible_json(const Report& report, std::size_t held) {
+  Json json = Json::array();
+  for (const ComponentReport& component : report.components) {
+    const double uncertain = limits::weight_errors * component.weight_error.value_or(0.0);
+    json.push_back(report.components.size() > 1 &&
+                   (component.weight < std::max(uncertain, limits::least_weight) ||
+                    component.weight * static_cast<double>(held) < 1.0));
+  }
+  return json;
+}
+
 Json model_json(const PageModel& model, std::size_t points) {
   const std::string line = to_json(model.report);
   std::optional<FittedLaws> gated;
@@ -213,6 +226,7 @@ Json model_json(const PageModel& model, std::size_t points) {
   const RowShares shares(model.report.mixture(), gated ? &*gated : nullptr);
   Json json;
   json["report"] = Json::parse(line);
+  json["negligible"] = negligible_json(model.report, model.sample.rows.size());
   json["doubts"] = doubts_json(model.report);
   json["history"] = history_json(model);
   json["sample"] = data_json(model, shares, points);

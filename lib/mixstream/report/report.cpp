@@ -73,4 +73,11 @@ Mixture Report::mixture() const {
   return mixture;
 }
 
+std::string count_reason(const Report& report) {
+  const auto least = std::ranges::min_element(report.candidates, {}, &Candidate::bic);
+  if (least == report.candidates.end() || least->chosen) return {};
+  return "k = " + std::to_string(least->component_count) +
+         " has the least BIC, but the moments of these rows do not determine so many laws";
+}
+
 }  // namespace mixstream

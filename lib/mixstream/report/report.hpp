@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "mixstream/core/dense.hpp"
+#include "mixstream/core/events.hpp"
+#include "mixstream/core/identifiability.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
 #include "mixstream/doubts/doubt.hpp"
-#include "mixstream/core/events.hpp"
-#include "mixstream/core/identifiability.hpp"
 #include "mixstream/verdict/status.hpp"
 
 namespace mixstream {
@@ -55,7 +55,8 @@ struct Candidate {
   bool chosen = false;
   NoiseModel noise = NoiseModel::shared;  ///< that the rows prefer with so many laws
   NoiseShape noise_shape;
-  double probability = 0.0;  ///< by BIC, all numbers of laws being as likely before
+  double probability = 0.0;          ///< by BIC, all numbers of laws being as likely before
+  Modes modes = Modes::independent;  ///< that the rows prefer with so many laws
 };
 
 /// How modes follow each other, or which law x chooses, where the model has a part for it.
@@ -110,13 +111,13 @@ struct Report {
   FitMethod method = FitMethod::standard;
   FitStage stage = FitStage::none;
   FitStatus status = FitStatus::too_few_rows;
-  std::optional<ModelReport> model;  ///< default method only
-  std::vector<Doubt> doubts;         ///< all that was looked for: raised ones first, strongest first
-  Misfit misfit;                     ///< how far that may have moved the laws
+  std::optional<ModelReport> model;    ///< default method only
+  std::vector<Doubt> doubts;           ///< all that was looked for: raised ones first, strongest first
+  Misfit misfit;                       ///< how far that may have moved the laws
   double tolerance = usual_tolerance;  ///< in noise sd, between approximate and poor_fit
-  std::vector<Finding> findings;               ///< behind the status, the one that decides first
-  std::string words;            ///< the verdict in one or two sentences: what is wrong and what to do
-  std::uint64_t set_aside = 0;  ///< rows of tail bins that stayed out of the fit
+  std::vector<Finding> findings;       ///< behind the status, the one that decides first
+  std::string words;                   ///< the verdict in one or two sentences: what is wrong and what to do
+  std::uint64_t set_aside = 0;         ///< rows of tail bins that stayed out of the fit
   std::optional<double> log_likelihood;  ///< mean per row, on the sample
   std::optional<double> bic;             ///< per row, on the sample
   std::optional<MomentTest> moment_test;
@@ -126,13 +127,18 @@ struct Report {
   std::optional<double> degrees_of_freedom;  ///< of the noise, where it has tails
   Identifiability identifiability;
   std::shared_ptr<const SpectralFit> spectral;  ///< regressions and warnings, where they were run
-  std::vector<Candidate> candidates;    ///< of `k = auto`
+  std::vector<Candidate> candidates;            ///< of `k = auto`
   std::vector<DriftEvent> drift;
   double ingest_seconds = 0.0;
   double solve_seconds = 0.0;
+  double look_seconds = 0.0;  ///< of these, looking for doubts
+  int looks = 0;              ///< so many times: once, and once for each larger model that was taken
 
   /// The laws as a mixture, for predictions. Empty when there is no fit.
   Mixture mixture() const;
 };
+
+/// Why the chosen number of laws is not the one of the least BIC; empty where it is. Allocates.
+std::string count_reason(const Report& report);
 
 }  // namespace mixstream

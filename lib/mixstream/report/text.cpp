@@ -88,7 +88,7 @@ class TextReport {
 
   /// A value with as many digits as its error supports, and the error.
   static std::string measured(double value, double error) {
-    if (!(error > 0.0) || !std::isfinite(error)) return fmt::format("{:.5g}", value);
+    if (!(error > 0.0) || !std::isfinite(error)) return plain_number(value, 5);
     const int digits = std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 12);
     if (std::abs(value) >= 1e9 || digits == 12) return fmt::format("{:.5g} \u00b1 {:.2g}", value, error);
     return fmt::format("{:.{}f} \u00b1 {:.{}f}", value, digits, error, digits);
@@ -114,7 +114,7 @@ class TextReport {
 
   /// As many digits as the error supports.
   static std::string rounded(double value, double error) {
-    if (!(error > 0.0) || !std::isfinite(error)) return fmt::format("{:.4g}", value);
+    if (!(error > 0.0) || !std::isfinite(error)) return plain_number(value, 4);
     const int digits = std::clamp(-static_cast<int>(std::floor(std::log10(error))), 0, 12);
     return value >= 1e9 || digits == 12 ? fmt::format("{:.4g}", value)
                                         : fmt::format("{:.{}f}", value, digits);
@@ -186,9 +186,16 @@ class TextReport {
   void verdict() {
     const bool good = is_usable(report_.status);
     const std::string name = name_of(report_.status);
-    out_ += paragraph(report_.words, Ink::plain, "  " + inked(good ? Ink::good : Ink::bad, name) + "  ",
-                      "      ") +
+    out_ += paragraph(report_.words + left_open(), Ink::plain,
+                      "  " + inked(good ? Ink::good : Ink::bad, name) + "  ", "      ") +
             "\n";
+  }
+
+  /// How far even a fit that agrees may be off.
+  std::string left_open() const {
+    if (report_.status != FitStatus::ok || !(report_.misfit.open > 0.0)) return {};
+    return fmt::format(" The rows that are held leave open that the laws are off by up to {} noise sd.",
+                       plain_number(report_.misfit.open, 2));
   }
 
   /// Who chose a model other than independent rows with equal noise, and how clearly.
@@ -233,14 +240,14 @@ class TextReport {
   void candidates() {
     for (const Candidate& candidate : report_.candidates) {
       const std::string noise = noise_words(candidate.noise, candidate.noise_shape);
-      out_ += fmt::format("  {} k = {}   BIC {:.5f} a row   probability {:.2f}{}{}\n",
-                          candidate.chosen ? "*" : " ", candidate.component_count, candidate.bic,
-                          candidate.probability, noise == "shared" ? "" : "   noise " + noise,
-                          candidate.j_per_dof ? fmt::format("   J/dof {:.2f}", *candidate.j_per_dof) : "");
+      out_ +=
+          fmt::format("  {} k = {}   BIC {:.5f} a row   probability {:.2f}{}{}{}\n",
+                      candidate.chosen ? "*" : " ", candidate.component_count, candidate.bic,
+                      candidate.probability, candidate.modes == Modes::independent ? "" : "   laws that last",
+                      noise == "shared" ? "" : "   noise " + noise,
+                      candidate.j_per_dof ? fmt::format("   J/dof {:.2f}", *candidate.j_per_dof) : "");
     }
-    const auto least = std::ranges::min_element(report_.candidates, {}, &Candidate::bic);
-    if (least != report_.candidates.end() && !least->chosen)
-      out_ += "    the moments of these rows do not determine so many laws as the least BIC asks for\n";
+    if (const std::string reason = count_reason(report_); !reason.empty()) out_ += "    " + reason + "\n";
   }
 
   void details() {

@@ -1,4 +1,4 @@
-// k = auto: BIC of each number of laws, under the noise that the rows prefer with it.
+// k = auto: BIC of each number of laws, under the noise and the modes that the rows prefer with it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,6 +14,7 @@ namespace {
 
 /// What a number of laws is worth: a row, in raw units.
 struct Score {
+  Modes modes = Modes::independent;
   NoiseModel noise = NoiseModel::shared;
   NoiseShape shape;
   double log_likelihood = 0.0;
@@ -21,54 +22,78 @@ struct Score {
   double rows = 1.0;  ///< that it was taken on
 };
 
-double effective_rows(const RowTable& sample) {
-  double weight = 0.0, squares = 0.0;
-  for (const double w : sample.weights) {
-    weight += w;
-    squares += w * w;
-  }
-  return squares > 0.0 ? weight * weight / squares : 1.0;
-}
-
 /// Under the noise that was asked for, on the sample.
-Score plain_score(const Task& task, const ComponentCandidate& candidate, const RowTable& sample) {
+Score plain_score(const Task& task, const ComponentCandidate& candidate, double rows) {
   const double unit = std::log(task.tensor.pilot().scale.back());
-  return {task.settings.noise,
+  return {Modes::independent,
+          task.settings.noise,
           {},
           candidate.mean_log_likelihood - unit,
           candidate.bic + 2.0 * unit,
-          effective_rows(sample)};
+          rows};
 }
 
-/// On the held rows, whatever noise they may choose: heavy tails and unequal variances would pass for laws of
-/// their own. Nothing where no rows in order are held.
+/// A model with one part more of those that the rows may choose; nothing where it has that, or may not.
+using Part = std::optional<ModeShape> (*)(ModeShape shape, ModelChoice choice);
+constexpr Part parts[] = {
+    [](ModeShape shape, ModelChoice choice) -> std::optional<ModeShape> {
+      if (!choice.noise || shape.component_count < 2 || shape.noise != NoiseModel::shared) return {};
+      shape.noise = NoiseModel::per_component;
+      return shape;
+    },
+    [](ModeShape shape, ModelChoice choice) -> std::optional<ModeShape> {
+      if (!choice.noise || shape.noise_shape.tails) return {};
+      shape.noise_shape.tails = true;
+      return shape;
+    },
+    [](ModeShape shape, ModelChoice choice) -> std::optional<ModeShape> {
+      if (!choice.modes || shape.component_count < 2 || shape.modes != Modes::independent) return {};
+      shape.modes = Modes::persistent;
+      return shape;
+    },
+    [](ModeShape shape, ModelChoice choice) -> std::optional<ModeShape> {
+      if (!choice.noise || shape.noise_shape.memory) return {};
+      shape.noise_shape.memory = true;
+      return shape;
+    },
+};
+
+/// On the held rows, whatever noise and modes they may choose: heavy tails, unequal variances and noise that
+/// remembers would pass for laws of their own. A part after the other, each beside those that BIC took
+/// before. Nothing where no rows in order are held.
 std::optional<Score> score_of(const Task& task, const ModeDriver& modes, const Mixture& laws) {
-  ModeShape shape = shape_of(task.settings, task.layout);
-  shape.component_count = laws.component_count();
-  ModeShape unequal = shape;
-  if (laws.component_count() > 1) unequal.noise = NoiseModel::per_component;
-  ModeShape heavy = shape;
-  heavy.noise_shape.tails = true;
   const double unit = std::log(task.tensor.pilot().scale.back());
+  ModeShape best_shape = shape_of(task.settings, task.layout);
+  best_shape.component_count = laws.component_count();
   Score best;
-  for (const ModeShape& tried : {shape, unequal, heavy}) {
+  const auto consider = [&](const ModeShape& tried) {
     const auto held =
         modes.candidate(tried, std::span(&laws, 1), task.solution.sample, task.state.row_count());
-    if (!held || !(held->bic / held->rows + 2.0 * unit < best.bic)) continue;
-    best = {tried.noise, tried.noise_shape, held->log_likelihood / held->rows - unit,
-            held->bic / held->rows + 2.0 * unit, held->rows};
+    if (!held || !(held->bic / held->rows + 2.0 * unit < best.bic)) return;
+    best = {tried.modes,
+            tried.noise,
+            tried.noise_shape,
+            held->log_likelihood / held->rows - unit,
+            held->bic / held->rows + 2.0 * unit,
+            held->rows};
+    best_shape = tried;
+  };
+  consider(best_shape);
+  for (const Part part : parts) {
+    yield_point();
+    if (const std::optional<ModeShape> larger = part(best_shape, modes.settings().choice)) consider(*larger);
   }
   return std::isfinite(best.bic) ? std::optional(best) : std::nullopt;
 }
 
 /// One for each candidate, all of them taken in the same way, so that they can be compared.
-std::vector<Score> scores_of(const Task& task, const ComponentCount& counts, const RowTable& sample) {
+std::vector<Score> scores_of(const Task& task, const ComponentCount& counts) {
   std::vector<Score> plain, under_any_noise;
   const ModeDriver* modes = task.modes();
-  bool may_choose = modes != nullptr && modes->settings().choice.noise && modes->runs().size() > 0;
+  bool may_choose = modes != nullptr && modes->settings().choice.any() && modes->runs().size() > 0;
   for (const ComponentCandidate& candidate : counts.candidates) {
     yield_point();
-    plain.push_back(plain_score(task, candidate, sample));
+    plain.push_back(plain_score(task, candidate, counts.rows));
     if (!may_choose) continue;
     const std::optional<Score> score = score_of(task, *modes, candidate.mixture);
     may_choose = score.has_value();
@@ -118,7 +143,7 @@ bool choose_components(Task& task, const BinnedMoments& binned, std::vector<Mixt
     return false;
   }
   const auto& candidates = counts.value().candidates;
-  const std::vector<Score> scores = scores_of(task, counts.value(), sample);
+  const std::vector<Score> scores = scores_of(task, counts.value());
   const std::vector<double> probabilities = probabilities_of(scores);
   const std::size_t most = most_laws(counts.value());
   std::size_t best = 0;
@@ -128,12 +153,13 @@ bool choose_components(Task& task, const BinnedMoments& binned, std::vector<Mixt
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const ComponentCandidate& candidate = candidates[i];
     std::optional<double> ratio;
-    const bool moments_apply = !scores[i].shape.tails && scores[i].noise == task.settings.noise;
+    const bool moments_apply = scores[i].modes == Modes::independent && scores[i].shape == NoiseShape{} &&
+                               scores[i].noise == task.settings.noise;
     if (moments_apply && candidate.matched && candidate.dof > 0)
       ratio = candidate.distance / static_cast<double>(candidate.dof);
     task.report().candidates.push_back({candidate.component_count, scores[i].log_likelihood, scores[i].bic,
-                                        ratio, i == best, scores[i].noise, scores[i].shape,
-                                        probabilities[i]});
+                                        ratio, i == best, scores[i].noise, scores[i].shape, probabilities[i],
+                                        scores[i].modes});
   }
   task.settings.component_count = task.report().component_count = candidates[best].component_count;
   starts.push_back(candidates[best].mixture);

@@ -43,17 +43,18 @@ void describe_chains(Task& task, const ModeDriver& modes, const ModePolish& poli
 /// Mean log-likelihood and BIC a row, in raw units.
 void describe_likelihood(Task& task, const ModePolish& polish, double rows) {
   const double scale = task.tensor.pilot().scale.back();
-  const double mean =
-      polish.log_likelihood() / static_cast<double>(std::max<std::uint64_t>(polish.rows(), 1));
+  const double mean = polish.weight() > 0.0 ? polish.log_likelihood() / polish.weight() : 0.0;
   const double counted = std::max(rows, 1.0);
   task.report().log_likelihood = mean - std::log(scale);
   task.report().bic = -2.0 * *task.report().log_likelihood +
                       static_cast<double>(polish.shape().parameters()) * std::log(counted) / counted;
 }
 
-void describe_polish(Task& task, const ModeDriver& modes, const ModePolish& polish, bool too_many_laws) {
-  task.evidence = {.tolerance = task.settings.tolerance, .refused_share = task.evidence.refused_share};
-  task.report().moment_test.reset();
+/// What a polish says, with errors as wide as its batches scatter; leaves as evidence how much that is, and
+/// whether its laws are too many.
+ModeFit weighed_fit(Task& task, const ModePolish& polish, bool too_many_laws) {
+  const double tolerance = task.settings.tolerance;
+  task.evidence = {.tolerance = tolerance, .refused_share = task.evidence.refused_share};
   ModeFit fit = polish.fit();
   const ModeShape& shape = polish.shape();
   task.evidence.dispersion = fit.dispersion;
@@ -61,6 +62,18 @@ void describe_polish(Task& task, const ModeDriver& modes, const ModePolish& poli
   if (fit.dispersion > task.evidence.largest_dispersion) {
     for (double& value : fit.covariance.values) value *= fit.dispersion;
   }
+  task.evidence.laws_coincide = too_many_laws || std::ranges::any_of(fit.visits, [&](double visits) {
+                                  return visits < static_cast<double>(shape.feature_count + 1);
+                                });
+  task.evidence.noise_remembers = shape.noise_shape.memory;
+  if (shape.modes == Modes::persistent && shape.component_count > 1) task.evidence.changes = fit.changes;
+  return fit;
+}
+
+/// Tells it, decides nothing.
+void report_fit(Task& task, const ModeDriver& modes, const ModePolish& polish, const ModeFit& fit) {
+  const ModeShape& shape = polish.shape();
+  task.report().moment_test.reset();
   const ModeAnswer answer = answer_of(fit, shape, task.solution.sample);
   if (!is_finite(answer.mixture)) throw std::runtime_error("the polish is not finite");
   const MixtureErrors errors =
@@ -72,14 +85,13 @@ void describe_polish(Task& task, const ModeDriver& modes, const ModePolish& poli
   describe_modes(fit, shape, order, task.layout, task.tensor.pilot(), task.report());
   describe_chains(task, modes, polish);
   describe_likelihood(task, polish, fit.rows);
-  task.evidence.laws_coincide = too_many_laws || std::ranges::any_of(fit.visits, [&](double visits) {
-                                  return visits < static_cast<double>(shape.feature_count + 1);
-                                });
-  task.evidence.noise_remembers = shape.noise_shape.memory;
-  if (task.report().modes && task.report().modes->kind == Modes::persistent)
-    task.evidence.changes = task.report().modes->changes;
   task.solution.shape = shape;
   task.solution.model = fit.model;
+}
+
+/// The polish is the answer.
+void show(Task& task, const ModeDriver& modes, const ModePolish& polish, bool too_many_laws) {
+  report_fit(task, modes, polish, weighed_fit(task, polish, too_many_laws));
   conclude(task);
 }
 
@@ -87,13 +99,13 @@ void describe_polish(Task& task, const ModeDriver& modes, const ModePolish& poli
 std::optional<ModeDriver::Candidate> better_model(Task& task, const ModeDriver& modes) {
   const auto& [laws, sample] = std::tie(task.solution.laws, task.solution.sample);
   const std::uint64_t rows = task.state.row_count();
-  const std::vector<ModeShape> larger =
+  const std::vector<ModelExtension> larger =
       extensions_of(task.solution.shape, task.report().doubts, modes.settings().choice, task.layout);
   if (larger.empty()) return {};
   const auto now = modes.candidate(task.solution.shape, laws, sample, rows);
   std::optional<ModeDriver::Candidate> best;
-  for (const ModeShape& shape : larger) {
-    auto candidate = modes.candidate(shape, laws, sample, rows);
+  for (const ModelExtension& extension : larger) {
+    auto candidate = modes.candidate(extension.shape, laws, sample, rows);
     if (!now || !candidate || candidate->bic > now->bic - limits::beyond_doubt) continue;
     if (!best || candidate->bic < best->bic) best = std::move(candidate);
   }
@@ -113,8 +125,7 @@ void choose_model(Task& task) {
     if (!better) return;
     const ModePolish polish =
         modes->polish_of(*better, task.solution.sample, task.state.row_count(), labels ? &*labels : nullptr);
-    describe_polish(task, *modes, polish,
-                    modes->too_many_laws(*better, task.solution.sample, task.state.row_count()));
+    show(task, *modes, polish, modes->too_many_laws(*better, task.solution.sample, task.state.row_count()));
   }
 }
 
@@ -131,7 +142,7 @@ void follow_modes(Task& task) {
   }
   if (begun) {
     const std::optional<ModePolish> settled = modes->settled(task.state.row_count());
-    return describe_polish(task, *modes, settled ? *settled : *modes->polish(), modes->too_many_laws());
+    return show(task, *modes, settled ? *settled : *modes->polish(), modes->too_many_laws());
   }
   std::optional<ModeDriver::Preview> preview;
   std::optional<Mixture> labels;
@@ -140,7 +151,7 @@ void follow_modes(Task& task) {
     preview = modes->preview(task.solution.laws, task.solution.sample, task.state.row_count(),
                              labels ? &*labels : nullptr);
   }
-  if (preview) return describe_polish(task, *modes, preview->polish, preview->too_many_laws);
+  if (preview) return show(task, *modes, preview->polish, preview->too_many_laws);
   task.refuse(
       {Reason::too_few_rows,
        "this model needs rows in their order, and the state holds none: read the rows again, or solve it "

@@ -93,7 +93,17 @@ std::optional<PolishedFit> polished_fit(const Task& task, const RefinedFit& fit)
   return task.polish->fit_to_report(fit, task.solution.sample);
 }
 
-void describe_refined(Task& task, const RefinedFit& by_moments) {
+/// The laws to show, with what they know of themselves.
+struct ShownLaws {
+  Mixture mixture;
+  DenseMatrix information;
+  NoiseModel noise = NoiseModel::shared;
+  bool polished = false;
+};
+
+/// Who is believed: the sample where it is the stream, or where the moments reject every fit; else the
+/// polish, and without one the moments. Leaves as evidence who was, and how far the two part.
+ShownLaws choose_laws(Task& task, const RefinedFit& by_moments) {
   RefinedFit& fit = *task.solution.refined;
   Evidence& evidence = task.evidence;
   const bool contradicted = !by_moments.accepted && !by_moments.complaints.only_search();
@@ -101,20 +111,25 @@ void describe_refined(Task& task, const RefinedFit& by_moments) {
     fit.likeliest = true;
   if (contradicted && (fit.likeliest || take_sample_laws(task, fit)))
     fit.by_likelihood = evidence.laws_by_likelihood = true;
-  const std::optional<PolishedFit> polished = polished_fit(task, fit);
-  task.report().stage = polished || fit.likeliest ? FitStage::polished : FitStage::refined;
-  const Mixture& mixture = polished ? polished->mixture : fit.mixture;
-  const DenseMatrix covariance = covariance_from(polished ? polished->information : fit.information);
-  const MixtureErrors errors =
-      raw_mixture_errors(mixture, fit.noise, covariance, task.layout, task.tensor.pilot());
-  if (by_moments.accepted && (polished || fit.likeliest) && task.polish != nullptr) {
-    evidence.parted = parts_from_moments(by_moments, mixture);
-    evidence.parting = parting(by_moments, mixture);
+  ShownLaws shown{fit.mixture, fit.information, fit.noise, fit.likeliest};
+  if (std::optional<PolishedFit> polished = polished_fit(task, fit))
+    shown = {std::move(polished->mixture), std::move(polished->information), fit.noise, true};
+  if (by_moments.accepted && shown.polished && task.polish != nullptr) {
+    evidence.parted = parts_from_moments(by_moments, shown.mixture);
+    evidence.parting = parting(by_moments, shown.mixture);
   }
-  take(task, task.in_raw(mixture), &errors);
+  return shown;
+}
+
+/// Tells them, decides nothing.
+void report_laws(Task& task, const ShownLaws& shown) {
+  const MixtureErrors errors = raw_mixture_errors(
+      shown.mixture, shown.noise, covariance_from(shown.information), task.layout, task.tensor.pilot());
+  task.report().stage = shown.polished ? FitStage::polished : FitStage::refined;
+  take(task, task.in_raw(shown.mixture), &errors);
   task.solution.shape = shape_of(task.settings, task.layout);
-  task.solution.model = model_from(mixture, task.solution.shape);
-  task.solution.laws = {mixture};
+  task.solution.model = model_from(shown.mixture, task.solution.shape);
+  task.solution.laws = {shown.mixture};
 }
 
 /// Rivals that this solve met, or, where it did not look, the polish's last check.
@@ -146,7 +161,7 @@ void refine_moments(Task& task) {
   task.evidence.tail_suspected = found.tail_suspected;
   const RefinedFit& fit = found.fit;
   task.report().moment_test = {fit.distance, fit.dof, fit.p_value, fit.expected_ratio, fit.conditions};
-  describe_refined(task, fit);
+  report_laws(task, choose_laws(task, fit));
   conclude(task);
 }
 

@@ -1,6 +1,4 @@
 // The methods that are reported as they stand: the paper's estimator, and EM on the sample.
-#include <fmt/format.h>
-
 #include "mixstream/likelihood/em_search.hpp"
 #include "mixstream/solving/task.hpp"
 #include "mixstream/verdict/paper.hpp"
@@ -61,12 +59,9 @@ void run_em(Task& task) {
                                  : best_of_random_starts(rows, task.settings.component_count,
                                                          task.settings.em_starts, task.settings.seed, em);
   if (!search) return task.refuse(search.refusal());
-  const bool spurious = search.value().best_is_spurious;
   task.report().stage = FitStage::em;
-  task.report().status = spurious ? FitStatus::poor_fit : FitStatus::ok;
-  task.report().words =
-      fmt::format("EM on {} sampled rows from {} starts{}.", rows.size(), task.settings.em_starts,
-                  spurious ? ": every start ended in a spurious optimum" : "");
+  task.evidence.em = {rows.size(), task.settings.em_starts, search.value().best_is_spurious};
+  pass_judgement(task);
   take(task, task.in_raw(search.value().best.mixture), nullptr);
 }
 

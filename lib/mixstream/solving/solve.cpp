@@ -80,9 +80,8 @@ void run_guarded(Task& task, SolveDetail detail) {
     task.solution.mixture.reset();
     task.solution.refined.reset();
     task.report().components.clear();
-    task.report().status = FitStatus::poor_fit;
-    task.report().words =
-        fmt::format("the solver broke down ({}): the data may be degenerate.", error.what());
+    task.evidence = {.breakdown = error.what()};
+    pass_judgement(task);
   }
 }
 
@@ -97,6 +96,15 @@ void describe_sample_fit(Task& task) {
   task.report().bic = -2.0 * mean + parameters * std::log(rows) / rows;
 }
 
+/// Where the rows chose the number of laws, what the choice went by is told, and no second number beside it.
+void describe_chosen(Report& report) {
+  for (const Candidate& candidate : report.candidates) {
+    if (!candidate.chosen) continue;
+    report.log_likelihood = candidate.log_likelihood;
+    report.bic = candidate.bic;
+  }
+}
+
 Solution solved(Task& task, SolveDetail detail) {
   describe_stream(task);
   yield_point();
@@ -105,6 +113,7 @@ Solution solved(Task& task, SolveDetail detail) {
   yield_point();
   if (detail == SolveDetail::fit) return std::move(task.solution);
   if (task.solution.mixture && !task.report().log_likelihood) describe_sample_fit(task);
+  describe_chosen(task.report());
   task.report().identifiability = diagnose(
       task.tensor, task.solution.mixture ? &*task.solution.mixture : task.last, task.settings.feature_names);
   return std::move(task.solution);

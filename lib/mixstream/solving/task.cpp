@@ -142,12 +142,16 @@ void conclude(Task& task) {
   evidence.count_chosen = !task.report().candidates.empty();
   find_faintest(task.report(), evidence);
   describe_model(task);
-  const Judgement judgement = judge(evidence);
   task.report().tolerance = evidence.tolerance;
   task.report().misfit = misfit_of(evidence);
+  pass_judgement(task);
+}
+
+void pass_judgement(Task& task) {
+  const Judgement judgement = judge(task.evidence);
   task.report().status = judgement.status;
   task.report().findings = judgement.findings;
-  task.report().words = words_of(judgement, evidence);
+  task.report().words = words_of(judgement, task.evidence);
 }
 
 }  // namespace mixstream::solving

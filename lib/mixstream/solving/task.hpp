@@ -75,7 +75,10 @@ void take(Task& task, const Mixture& mixture, const MixtureErrors* errors,
 /// Looks for what the model lacks, on the rows that are held.
 void look_for_doubts(Task& task);
 
-/// Judges what is known by now, and says so in status and words.
+/// Status, findings and words of the evidence as it stands: the one way to a status, beside the paper's.
+void pass_judgement(Task& task);
+
+/// Completes the evidence with what concerns the laws shown, and passes judgement.
 void conclude(Task& task);
 
 }  // namespace mixstream::solving

@@ -39,13 +39,23 @@ struct FitEvidence {
 
 /// What was looked for beside the model, as far as the verdict needs it.
 struct DoubtEvidence {
-  double shift = 0.0;    ///< of the laws, in noise sd, if the doubt is right
-  double bound = 0.0;    ///< the largest shift that the held rows do not exclude
-  bool raised = false;   ///< beyond chance
-  std::string sentence;  ///< what is missing, how large, what to do
+  double shift = 0.0;       ///< of laws or predictions, the larger, in noise sd, if the doubt is right
+  double bound = 0.0;       ///< the largest shift that the held rows do not exclude
+  bool raised = false;      ///< beyond chance
+  std::string sentence;     ///< what is missing, how large, what to do
+  double prediction = 0.0;  ///< of the predictions alone
+};
+
+/// Of EM on the sample, where that alone is asked for.
+struct EmEvidence {
+  std::size_t rows = 0;
+  int starts = 0;
+  bool spurious = false;  ///< every start ended in an optimum that a few rows make
 };
 
 struct Evidence {
+  std::string breakdown;               ///< what the solver broke down over; empty: it did not
+  std::optional<EmEvidence> em;        ///< nothing: another method
   std::size_t component_count = 0;     ///< k
   bool count_chosen = false;           ///< by the rows, not by the user
   std::optional<FitEvidence> moments;  ///< nothing: J does not belong to this model

@@ -47,6 +47,8 @@ bool loses_law(const Evidence& e) noexcept {
 
 using E = const Evidence&;
 constexpr std::array<Rule, finding_count> table{{
+    {Finding::broken_down, FitStatus::poor_fit, [](E e) noexcept { return !e.breakdown.empty(); }},
+    {Finding::spurious, FitStatus::poor_fit, [](E e) noexcept { return e.em && e.em->spurious; }},
     {Finding::collapsed_law, FitStatus::poor_fit,
      [](E e) noexcept { return loses_law(e) && e.laws_by_likelihood; }},
     {Finding::lost_law, FitStatus::lost_component, loses_law},
@@ -104,7 +106,10 @@ Judgement judge(const Evidence& evidence) {
 
 Misfit misfit_of(const Evidence& evidence) noexcept {
   const double shift = std::max(largest_raised(evidence), 0.0);
-  return {shift, std::max(largest_bound(evidence), shift)};
+  double prediction = 0.0;
+  for (const DoubtEvidence& doubt : evidence.doubts)
+    if (doubt.raised) prediction = std::max(prediction, doubt.prediction);
+  return {shift, std::max(largest_bound(evidence), shift), prediction};
 }
 
 double largest_distance(double dof) {
@@ -128,10 +133,10 @@ Complaints complaints_of(const FitEvidence& e) noexcept {
 
 const char* name_of(Finding finding) noexcept {
   constexpr std::array<const char*, finding_count> names{
-      "collapsed_law",    "lost_law",       "laws_coincide",  "one_law_more", "own_noise",    "undetermined",
-      "unlikely",         "not_met_again",  "rivals",         "parted",       "tail_rows",    "large_doubt",
-      "unbounded_misfit", "bounded_misfit", "small_doubt",    "scattered",    "many_refused", "few_changes",
-      "lower_order",      "cubic",          "doubtful_chance"};
+      "broken_down",  "spurious",     "collapsed_law",    "lost_law",       "laws_coincide",  "one_law_more",
+      "own_noise",    "undetermined", "unlikely",         "not_met_again",  "rivals",         "parted",
+      "tail_rows",    "large_doubt",  "unbounded_misfit", "bounded_misfit", "small_doubt",    "scattered",
+      "many_refused", "few_changes",  "lower_order",      "cubic",          "doubtful_chance"};
   return names[static_cast<std::size_t>(finding)];
 }
 

@@ -12,6 +12,8 @@ namespace mixstream {
 
 /// What can be found of a fit. Those that decide come first, the graver ones before the others.
 enum class Finding : std::uint8_t {
+  broken_down,       ///< the solver met numbers that it cannot take: there are no laws
+  spurious,          ///< every start of EM ended in an optimum that a few rows make
   collapsed_law,     ///< a weight is not above its own error, and the moments reject the laws
   lost_law,          ///< a weight is not above its own error
   laws_coincide,     ///< one law fewer explains the rows as well
@@ -34,7 +36,7 @@ enum class Finding : std::uint8_t {
   cubic,             ///< J of y, y^2, y^3 decided: a remark
   doubtful_chance,   ///< accepted, but J is more than chance explains: a remark
 };
-inline constexpr std::size_t finding_count = 21;
+inline constexpr std::size_t finding_count = 23;
 const char* name_of(Finding finding) noexcept;
 
 struct Judgement {

@@ -48,4 +48,48 @@ inline constexpr double few_changes = 64.0;
 /// p of J below which an accepted fit is not said to agree.
 inline constexpr double doubtful_p = 1e-4;
 
+/// A shift larger than what was found by so many of its standard errors is excluded: one in 700, of a bound.
+inline constexpr double excluded_errors = 3.0;
+
+// Which of two fits is believed.
+
+/// Deviance a parameter beyond which a start lies in a wrong valley: a right optimum has 1 in the mean, and
+/// one that EM has not quite reached some ten.
+inline constexpr double hopeless_deviance = 50.0;
+
+/// Were a rival right, J would exceed the fit's by so much in fewer than one stream in a million: chi-square
+/// of one, five deviations.
+inline constexpr double near_distance = 25.0;
+
+/// Were a rival right, its likelihood on the sample would fall below the fit's by so many of its standard
+/// errors in fewer than one stream in 700; by the second number in one of a billion, so that nothing is lost
+/// by not looking at it any more.
+inline constexpr double near_deviations = 3.0;
+inline constexpr double hopeless_deviations = 6.0;
+
+/// Standard errors by which the likelihood of the sample must contradict a polish, which knows more rows: one
+/// in 30,000, of some ten checks a stream.
+inline constexpr double likelihood_errors = 4.0;
+
+/// Distance of two estimates of the same thing a parameter, for many parameters: one in a million for few,
+/// where it is wider (hausman_limit).
+inline constexpr double largest_parting = 6.0;
+
+/// Deviations of chi-square at which rows since the anchor moved contradict those before: one in 700; being
+/// wrong costs old rows and no verdict.
+inline constexpr double contradiction = 3.0;
+
+/// Relative standard error of the variances of moments of order six, beyond which those of lower order are
+/// asked: as if 25 rows carried a variance. With a sample of 5,000 bounded features stay far below, Gaussian
+/// ones do not.
+inline constexpr double largest_variance_error = 0.2;
+
+/// p of J of lower order at which it may overrule J, which has complained before: a second opinion must be
+/// clear.
+inline constexpr double least_second_opinion = 1e-3;
+
+/// J/dof with a thin tail of rows over that without, from which on the tail is suspected to ruin the moments:
+/// both are 1 to 1.5 for right fits.
+inline constexpr double suspicious_factor = 3.0;
+
 }  // namespace mixstream::limits

@@ -22,10 +22,11 @@ constexpr bool is_usable(FitStatus status) noexcept {
   return status == FitStatus::ok || status == FitStatus::approximate;
 }
 
-/// How far the laws may be off because of what is missing, in noise sd.
+/// How far the laws, or what they predict, may be off because of what is missing, in noise sd.
 struct Misfit {
-  double shift = 0.0;  ///< by the largest doubt that is raised
-  double open = 0.0;   ///< the most that the held rows do not exclude
+  double shift = 0.0;       ///< by the largest doubt that is raised: of laws or predictions, the larger
+  double open = 0.0;        ///< the most that the held rows do not exclude
+  double prediction = 0.0;  ///< of the predictions alone, by the largest doubt that is raised
 };
 
 }  // namespace mixstream

@@ -40,12 +40,15 @@ std::string doubt_words(const Evidence& e, double least) {
   return doubt != nullptr ? doubt->sentence : std::string();
 }
 
-/// A cause where the held rows name one, and otherwise what it may be.
+/// A cause where the held rows name one; otherwise what they leave open.
 std::string cause_words(const Evidence& e) {
   const std::string named = doubt_words(e, 0.0);
   if (!named.empty()) return named;
-  return "the number of laws may be wrong, a feature missing, outliers large, or which law holds may depend "
-         "on x.";
+  if (!e.doubts_sought) return "no rows are held that could show the cause.";
+  return fmt::format(
+      "the rows that are held show no cause, and leave open that the laws are off by {:.2f} noise sd. More "
+      "rows tell.",
+      largest_bound(e));
 }
 
 std::string scattered_words(const Evidence& e) {
@@ -60,16 +63,30 @@ std::string scattered_words(const Evidence& e) {
             "laws change slowly.");
 }
 
-/// How far two estimates of the same laws lie apart, where that is beyond their errors.
-std::string apart_words(double parting) {
+/// Two estimates of the same laws disagree: they lie apart, or only one of them suits the moments.
+std::string parted_words(double parting) {
   const double errors = std::sqrt(std::max(parting, 0.0));
-  return errors < 2.0 ? std::string() : fmt::format(", {:.0f} times as far apart as their errors", errors);
+  if (errors < 2.0)
+    return "do not trust these laws yet: the moments of all rows contradict what the scores of the rows lead "
+           "to, though both are nearly the same laws. More rows decide.";
+  return fmt::format(
+      "do not trust these laws: the moments and the scores of the rows lead to different ones, {:.0f} times "
+      "as far apart as their errors. One of the two is a wrong optimum: give another --seed.",
+      errors);
+}
+
+std::string em_words(const Evidence& e) {
+  return fmt::format("EM on {} sampled rows from {} starts", e.em->rows, e.em->starts);
 }
 
 /// The sentence of a finding that decides.
 std::string sentence(Finding finding, const Evidence& e) {
   const std::size_t k = e.component_count;
   switch (finding) {
+    case Finding::broken_down:
+      return fmt::format("the solver broke down ({}): the data may be degenerate.", e.breakdown);
+    case Finding::spurious:
+      return em_words(e) + ": every start ended in a spurious optimum.";
     case Finding::collapsed_law:
       return "do not trust these laws: one of them has collapsed onto a few rows, and the moments contradict "
              "all of them. Look at the largest rows, or let the noise have tails (--noise tails).";
@@ -97,10 +114,7 @@ std::string sentence(Finding finding, const Evidence& e) {
       return "do not trust these laws yet: other starts met different ones that explain the rows as well. "
              "More rows decide.";
     case Finding::parted:
-      return fmt::format(
-          "do not trust these laws: the moments and the scores of the rows lead to different ones{}. One of "
-          "the two is a wrong optimum: give another --seed.",
-          apart_words(e.parting));
+      return parted_words(e.parting);
     case Finding::tail_rows:
       return "do not trust these laws: rows far outside the bulk have ruined the moments. Look at the "
              "largest rows, or let the noise have tails (--noise tails).";
@@ -145,6 +159,7 @@ std::string remark(Finding finding, const Evidence& e) {
 }
 
 std::string agreement(const Evidence& e) {
+  if (e.em) return em_words(e) + ".";
   if (e.dispersion)
     return fmt::format(
         "the rows agree with the model: their scores vary {:.2f} times as much as it promises.",

@@ -1,5 +1,6 @@
 #include "faults.hpp"
 
+#include <cmath>
 #include <functional>
 
 namespace doubts_study {
@@ -73,7 +74,7 @@ std::vector<Fault> all_faults() {
       [](double s) { return 1.0 / s; });
   add(
       "skewed", {16, 4, 1}, {DoubtKind::skewed_noise}, "", [](Recipe& r, double s) { r.gamma_shape = s; },
-      unknown);
+      [](double s) { return 2.0 / std::sqrt(s); });
   add(
       "memory", {0.2, 0.5, 0.9}, {DoubtKind::memory}, "", [](Recipe& r, double s) { r.memory = s; }, itself);
   add(
@@ -90,7 +91,7 @@ std::vector<Fault> all_faults() {
         r.leave_one_out = true;
         r.near = s;
       },
-      unknown);
+      [](double) { return 0.25; });  // the weight of the law that is left out
   add(
       "too-many", {1, 2, 3}, {DoubtKind::too_many_laws}, "",
       [](Recipe& r, double s) {

@@ -36,8 +36,17 @@ std::vector<std::string> lines_of(const Words& words, const std::string& kind,
   std::filesystem::create_directories(file.parent_path());
   std::vector<std::string> lines;
   std::ifstream in(file);
-  for (std::string line; lines.size() < words.streams && std::getline(in, line);) lines.push_back(line);
+  bool torn = false;  // the last line has no end: its stream was not finished
+  for (std::string line; lines.size() < words.streams && std::getline(in, line);) {
+    lines.push_back(line);
+    torn = in.eof();
+  }
   in.close();
+  if (torn) {
+    lines.pop_back();
+    std::ofstream whole(file);
+    for (const std::string& line : lines) whole << line << '\n';
+  }
   std::ofstream out(file, std::ios::app);
   while (lines.size() < words.streams) {
     lines.push_back(measure(lines.size(), seed_of(words, kind, lines.size())));

@@ -286,3 +286,56 @@ TEST_CASE("one law, few rows and rows of another shape are no trouble") {
   more.shape.feature_count = 2;
   CHECK_THROWS_AS(more.look(), std::invalid_argument);
 }
+
+TEST_CASE(
+    "while the held rows are the stream a weight of 1.5 is a row and a half, in every doubt about rows and "
+    "order") {
+  const Held once(plain, 3000);
+  Held heavier = once;
+  heavier.rows.sample = &heavier.table;
+  for (double& weight : heavier.table.weights) weight = 1.5;
+  heavier.runs = Runs(3, 5120);
+  for (std::size_t t = 0; t < heavier.table.size(); ++t)
+    heavier.runs.add(heavier.table.row(t), {0, t == 0 ? 0U : 1U});
+  heavier.rows.runs = &heavier.runs;
+  heavier.rows.layout = &heavier.layout;
+  heavier.rows.effective_rows = heavier.rows.sample_rows = 4500.0;
+  const auto light = once.look();
+  const auto heavy = heavier.look();
+  std::size_t compared = 0;
+  for (const Doubt& one : light) {
+    for (const Doubt& other : heavy) {
+      if (one.kind != other.kind || one.term != other.term || one.dof != other.dof || one.law != other.law)
+        continue;
+      CHECK_FALSE(other.raised);
+      if (one.kind == DoubtKind::delay && (one.size > 0.0) != (other.size > 0.0)) continue;
+      if (one.kind == DoubtKind::rounding || one.kind == DoubtKind::stuck ||
+          one.kind == DoubtKind::too_few_laws || one.kind == DoubtKind::too_many_laws)
+        continue;
+      CAPTURE(std::string(name_of(one.kind)));
+      ++compared;
+      CHECK(other.statistic == doctest::Approx(1.5 * one.statistic).epsilon(1e-6));
+      CHECK(other.shift == doctest::Approx(one.shift).epsilon(1e-6));
+      CHECK(other.prediction == doctest::Approx(one.prediction).epsilon(1e-6));
+      CHECK(other.shift_in_errors == doctest::Approx(std::sqrt(1.5) * one.shift_in_errors).epsilon(1e-6));
+    }
+  }
+  CHECK(compared >= 4);
+}
+
+TEST_CASE("predictions move with a gate that laws hardly notice, and with a term that every law lacks") {
+  Random random(5);
+  Held gated([&](double, double u, double, std::size_t, double z) {
+    const bool first = random.uniform() < 1.0 / (1.0 + std::exp(-1.5 * u));
+    return (first ? 3.0 : -3.0) + 0.5 * z;
+  });
+  const auto doubts = gated.look();
+  CHECK(doubts.front().kind == DoubtKind::gate);
+  CHECK(doubts.front().shift < 0.05);
+  // P = 0.5 + 0.37 u nearly, laws 6 apart: 6 * 0.3 * rms(u) / 0.5
+  CHECK(doubts.front().prediction == doctest::Approx(6.0 * 0.33 * std::sqrt(1.0 / 3.0) / 0.5).epsilon(0.15));
+  const auto curved = Held([](double y, double u, double, std::size_t, double z) {
+                        return y + 0.6 * u * u + 0.5 * z;
+                      }).look();
+  CHECK(curved.front().prediction == doctest::Approx(0.6 * std::sqrt(4.0 / 45.0) / 0.5).epsilon(0.15));
+}

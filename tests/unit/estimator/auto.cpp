@@ -59,20 +59,22 @@ TEST_CASE(
   const ModeShape plain{3, 3, Modes::independent, {}, NoiseModel::shared, {}};
   const Layout layout{3, 0};
   const std::vector<Doubt> doubts{raised(DoubtKind::persistence), raised(DoubtKind::memory)};
-  const std::vector<ModeShape> all = extensions_of(plain, doubts, {true, true}, layout);
+  const std::vector<ModelExtension> all = extensions_of(plain, doubts, {true, true}, layout);
   REQUIRE(all.size() == 3);
-  CHECK(all[0].modes == Modes::persistent);
-  CHECK_FALSE(all[0].noise_shape.memory);
-  CHECK(all[1].noise_shape.memory);
-  CHECK(all[1].modes == Modes::independent);
-  CHECK(all[2].modes == Modes::persistent);
-  CHECK(all[2].noise_shape.memory);
+  CHECK(all[0].shape.modes == Modes::persistent);
+  CHECK_FALSE(all[0].shape.noise_shape.memory);
+  CHECK(all[1].shape.noise_shape.memory);
+  CHECK(all[1].shape.modes == Modes::independent);
+  CHECK(all[2].shape.modes == Modes::persistent);
+  CHECK(all[2].shape.noise_shape.memory);
+  for (const ModelExtension& extension : all) CHECK(extension.because == DoubtKind::persistence);
   CHECK(extensions_of(plain, doubts, {true, false}, layout).size() == 1);
   CHECK(extensions_of(plain, doubts, {}, layout).empty());
-  CHECK(extensions_of(all[2], doubts, {true, true}, layout).empty());
+  CHECK(extensions_of(all[2].shape, doubts, {true, true}, layout).empty());
 
   const std::vector<Doubt> gate{raised(DoubtKind::gate)};
-  CHECK(extensions_of(plain, gate, {true, true}, layout).front().gate == std::vector<std::size_t>{0, 1, 2});
+  CHECK(extensions_of(plain, gate, {true, true}, layout).front().shape.gate ==
+        std::vector<std::size_t>{0, 1, 2});
   CHECK(extensions_of(plain, gate, {true, true}, {3, -1}).empty());
   const std::vector<Doubt> light{raised(DoubtKind::tails, -0.1), raised(DoubtKind::missing_term)};
   CHECK(extensions_of(plain, light, {true, true}, layout).empty());
@@ -83,12 +85,13 @@ TEST_CASE(
   const ModeShape plain{3, 3, Modes::independent, {}, NoiseModel::shared, {}};
   for (const DoubtKind kind : {DoubtKind::persistence, DoubtKind::memory}) {
     const std::vector<Doubt> doubts{raised(kind)};
-    const std::vector<ModeShape> all = extensions_of(plain, doubts, {true, true}, {3, 0});
+    const std::vector<ModelExtension> all = extensions_of(plain, doubts, {true, true}, {3, 0});
     REQUIRE(all.size() == 3);
-    CHECK(all[0].noise_shape.memory == (kind == DoubtKind::memory));
-    CHECK(all[1].noise_shape.memory == (kind == DoubtKind::persistence));
-    CHECK(all[2].noise_shape.memory);
-    CHECK(all[2].modes == Modes::persistent);
+    CHECK(all[1].because == kind);
+    CHECK(all[0].shape.noise_shape.memory == (kind == DoubtKind::memory));
+    CHECK(all[1].shape.noise_shape.memory == (kind == DoubtKind::persistence));
+    CHECK(all[2].shape.noise_shape.memory);
+    CHECK(all[2].shape.modes == Modes::persistent);
   }
 }
 
@@ -114,6 +117,7 @@ TEST_CASE("modes that last are taken up by a trial, without false drift, and fit
   REQUIRE_FALSE(report.model->chosen.empty());
   CHECK(report.model->chosen.front().row < 15000);
   CHECK(report.model->chosen.front().gain > 0.0);
+  CHECK(report.model->chosen.front().because == name_of(DoubtKind::persistence));
   CHECK(coefficient_error(Simulation(stream).truth(), report.mixture()) < 0.05);
 }
 

@@ -126,7 +126,8 @@ TEST_CASE("one component too few is a poor fit, and k = auto finds the right num
     CHECK((candidate.chosen || candidate.bic > chosen.candidates[2].bic));
   }
   CHECK(probabilities == doctest::Approx(1.0));
-  CHECK(std::abs(chosen.candidates[2].bic - chosen.bic.value_or(0.0)) < 0.1);  // one number, up to the sample
+  CHECK(chosen.bic.value() == chosen.candidates[2].bic);  // one number everywhere
+  CHECK(chosen.log_likelihood.value() == chosen.candidates[2].log_likelihood);
 }
 
 TEST_CASE("few gross outliers are set aside and counted; without the guard the fit says that it is ruined") {

@@ -42,6 +42,12 @@ struct Case {
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
+      {Finding::broken_down, FitStatus::poor_fit,
+       [](Evidence& e) { e.breakdown = "a matrix is not finite"; }},
+      {Finding::spurious, FitStatus::poor_fit,
+       [](Evidence& e) {
+         e.em = EmEvidence{500, 10, true};
+       }},
       {Finding::collapsed_law, FitStatus::poor_fit,
        [](Evidence& e) {
          e.least_weight = 0.019;

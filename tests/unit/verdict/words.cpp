@@ -71,6 +71,28 @@ TEST_CASE("moments that contradict laws which the held rows bear out are told wi
   CHECK_FALSE(says(words(evidence), "agree"));
 }
 
+TEST_CASE("a misfit without a name is told with what the held rows leave open, and with no guess") {
+  Evidence evidence = agreeing();
+  evidence.moments->distance = 5000.0;
+  evidence.doubts = {{0.3, 0.82, false, ""}};
+  CHECK(says(words(evidence), "show no cause, and leave open that the laws are off by 0.82 noise sd"));
+  CHECK_FALSE(says(words(evidence), "may be wrong"));
+  evidence.doubts_sought = false;
+  CHECK(says(words(evidence), "no rows are held that could show the cause"));
+}
+
+TEST_CASE("EM and a solver that breaks down are told in words of their own") {
+  Evidence evidence;
+  evidence.em = EmEvidence{500, 10, false};
+  CHECK(words(evidence) == "EM on 500 sampled rows from 10 starts.");
+  evidence.em->spurious = true;
+  CHECK(words(evidence) == "EM on 500 sampled rows from 10 starts: every start ended in a spurious optimum.");
+  Evidence broken;
+  broken.breakdown = "no number";
+  CHECK(words(broken) == "the solver broke down (no number): the data may be degenerate.");
+  CHECK(judge(broken).status == FitStatus::poor_fit);
+}
+
 TEST_CASE("changes of mode are counted in words, few of them with what that means") {
   Evidence evidence;
   evidence.component_count = 2;
@@ -90,8 +112,10 @@ TEST_CASE("no words for a distance below the errors it is held against") {
   evidence.parted = true;
   evidence.parting = 0.6;
   CHECK_FALSE(says(words(evidence), "times as far apart"));
+  CHECK_FALSE(says(words(evidence), "wrong optimum"));
   evidence.parting = 900.0;
   CHECK(says(words(evidence), "30 times as far apart as their errors"));
+  CHECK(says(words(evidence), "wrong optimum"));
 }
 
 TEST_CASE("a J/dof that only heavy-tailed features explain is not told beside agreement") {

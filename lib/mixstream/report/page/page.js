@@ -168,7 +168,11 @@ const mixstreamPage = (() => {
   }
 
   // What the reader chose. A live page keeps it from fit to fit.
-  const newView = () => ({ axis: null, adjusted: true, hidden: new Set(), open: new Set() });
+  const newView = () => ({ axis: null, adjusted: true, shown: new Map(), open: new Set() });
+  // Laws of negligible weight are drawn only where the reader asks for them.
+  const isNegligible = (model, law) => Boolean(model.negligible && model.negligible[law]);
+  const hiddenLaws = (model, view) => new Set(model.report.components.map((_, law) => law)
+    .filter((law) => !(view.shown.get(law) ?? !isNegligible(model, law))));
 
   // Text that unfolds, and stays as it is in the next fit.
   function disclosure(view, summary, ...content) {
@@ -181,7 +185,7 @@ const mixstreamPage = (() => {
   function dataSection(model, view) {
     const { sample, report } = model;
     if (!sample.axes.length || !sample.y.length) return null;
-    const { hidden } = view;
+    const hidden = hiddenLaws(model, view);
     let [axis, plot] = [sample.axes.find(({ name }) => name === view.axis) || sample.axes[0], null];
     const frame = make("div", { class: "card" });
     const place = make("div");
@@ -196,6 +200,7 @@ const mixstreamPage = (() => {
     const legend = make("div", { class: "legend", role: "group", "aria-label": "Laws that are shown" },
       report.components.map((_, law) => make("button", { type: "button", "aria-pressed": String(!hidden.has(law)), onclick: (event) => {
         if (!hidden.delete(law)) hidden.add(law);
+        view.shown.set(law, !hidden.has(law));
         event.currentTarget.setAttribute("aria-pressed", String(!hidden.has(law)));
         plot.draw();
       } }, mark(law), lawName(law))));
@@ -219,7 +224,7 @@ const mixstreamPage = (() => {
 
   function streamFigure(title, words, model, fits, value, error, bounds) {
     const shared = fits.every((fit) => fit.components.every((law) => value(law) === value(fit.components[0])));
-    const laws = shared ? [0] : model.report.components.map((_, law) => law);
+    const laws = shared ? [0] : model.report.components.map((_, law) => law).filter((law) => !isNegligible(model, law));
     const lines = laws.map((law) => ({
       law: shared ? -1 : law, values: fits.map((fit) => value(fit.components[law])), errors: fits.map((fit) => error(fit.components[law])) }));
     const rows = fits.map((fit) => fit.rows);
@@ -258,6 +263,8 @@ const mixstreamPage = (() => {
     cards.push(streamFigure("noise sd", "Standard deviation of the noise", model, fits, (law) => law.noise_sd, (law) => law.noise_sd_se, [0, Infinity]));
     const notes = [`${counted(fits.length, "fit")} as rows came in. Bands: two standard errors.`];
     if (fits.some((fit) => !usable(fit.status))) notes.push("Open marks: fits that were not accepted.");
+    const faint = report.components.map((_, law) => law).filter((law) => isNegligible(model, law));
+    if (faint.length) notes.push(`Too light to be drawn: ${faint.map(lawName).join(", ")}.`);
     if (fits.length < model.history.length) notes.push(`${counted(model.history.length - fits.length, "fit")} with another number of laws are only in the table.`);
     if (report.features.length > mostFeatures) notes.push(`The first ${mostFeatures} of ${report.features.length} coefficients are drawn; all are in the table.`);
     if ((model.events || report.drift || []).length) notes.push(`Dashed lines: ${model.events ? "alarms" : "drift events"}.`);
