@@ -1,6 +1,6 @@
 """A million rows through the aggregate beside DuckDB's own regression, over a Parquet file, one after the other.
 
-    duckdb.py LIBRARY EXTENSION [ROWS]
+    duckdb.py LIBRARY EXTENSION ROWS.CSV
 
 One JSON object a line: rows a second of processor time of mixstream_state and of regr_slope over the same rows (the better of
 three runs, taken in turn), and their ratio."""
@@ -15,16 +15,14 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bindings" 
 
 from database import Database  # noqa: E402
 
-RIVAL = "regr_slope(y, x1)"
+RIVAL = "regr_slope(y, a)"
+OPTIONS = '\'{"modes": "independent", "noise": "shared", "polish": "%s"}\''
+STATE = "mixstream_state(y, [a, b, c, d], NULL, id, " + OPTIONS + ")"
 OURS = {
-    "state": "mixstream_state(y, [x1, x2])",
-    "state, polish off": "mixstream_state(y, [x1, x2], NULL, NULL, '{\"polish\": \"off\"}')",
-    "state, row numbers, polish off": "mixstream_state(y, [x1, x2], NULL, id, '{\"polish\": \"off\"}')",
-    "state, 1,000 groups": "mixstream_state(y, [x1, x2], NULL, id, '{\"polish\": \"off\"}') AS s FROM rows GROUP BY id % 1000",
+    "state, polish off": STATE % "off",
+    "state, polish scoring": STATE % "scoring",
+    "state, polish off, 1,000 groups": STATE % "off" + " AS s FROM rows GROUP BY id % 1000",
 }
-ROWS = """COPY (SELECT i AS id, x1, x2, CASE WHEN draw < 0.4 THEN 1 + 2 * x1 - x2 ELSE -2 + x1 + x2 END + noise AS y
-  FROM (SELECT i, random() AS x1, random() AS x2, random() AS draw, random() AS noise FROM range({}) AS t (i)))
-  TO '{}' (FORMAT parquet)"""
 
 
 def seconds(database, expression):
@@ -36,11 +34,12 @@ def seconds(database, expression):
     return time.process_time() - began
 
 
-def main(library, extension, count):
+def main(library, extension, csv):
     with tempfile.TemporaryDirectory(prefix="mixstream-duckdb-") as folder, Database(library, extension) as database:
         file = folder + "/rows.parquet"
-        database.sql(ROWS.format(count, file))
+        database.sql(f"COPY (FROM '{csv}') TO '{file}' (FORMAT parquet)")
         database.sql(f"CREATE VIEW rows AS FROM '{file}'")
+        count = int(database.sql("SELECT count(*) FROM rows"))
         for threads in (1, 2):
             database.sql(f"SET threads = {threads}")
             for name, expression in OURS.items():
@@ -53,4 +52,4 @@ def main(library, extension, count):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 1_000_000)
+    main(*sys.argv[1:4])

@@ -1,4 +1,4 @@
-"""partial_fit beside SGDRegressor.partial_fit; writes the rows for R.  rows.py FOLDER"""
+"""partial_fit beside SGDRegressor.partial_fit; writes the rows for R and the databases.  rows.py FOLDER"""
 
 import json
 import sys
@@ -6,6 +6,7 @@ import time
 
 import mixstream
 import numpy
+import pandas
 from sklearn.linear_model import SGDRegressor
 
 N, D, PART = 1_000_000, 4, 50_000
@@ -13,6 +14,7 @@ random = numpy.random.default_rng(1)
 x = random.standard_normal((N, D))
 y = numpy.where(random.random(N) < 0.5, x.sum(axis=1), 1 - x[:, 0]) + 0.3 * random.standard_normal(N)
 numpy.column_stack([x, y]).tofile(sys.argv[1] + "/rows.f64")
+pandas.DataFrame(numpy.column_stack([x, y]), columns=["a", "b", "c", "d", "y"]).to_csv(sys.argv[1] + "/rows.csv", index_label="id")
 
 
 def rate(make):
