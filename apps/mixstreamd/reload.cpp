@@ -73,15 +73,18 @@ void Daemon::leave(const Config& next) {
   }
 }
 
-/// Ends the sources of the streams that are left, and every session where the broker changes. All are asked
-/// before the first is waited for: many brokers that do not answer hold us up no longer than one.
+/// Ends the sources of the streams that are left, every session where the broker changes, and a shared one
+/// that hands messages to a stream that is left. All are asked before the first is waited for: many brokers
+/// that do not answer hold us up no longer than one.
 void Daemon::leave_sources(const Config& next, const Streams& left) {
   const bool other_broker = next.mqtt != config_.mqtt;
-  const bool other_topics = !config_.mqtt.own_sessions && topics_of(next) != topics_of(config_);
+  const auto is_from_broker = [](const std::shared_ptr<Stream>& s) { return !s->config().topic.empty(); };
+  const bool other_takers = !config_.mqtt.own_sessions && (topics_of(next) != topics_of(config_) ||
+                                                           std::ranges::any_of(left, is_from_broker));
   std::vector<std::unique_ptr<Source>> ending;
   for (const std::shared_ptr<Stream>& stream : all()) {
     const StreamConfig& config = stream->config();
-    const bool moves = other_broker && !config.topic.empty();
+    const bool moves = other_broker && is_from_broker(stream);
     if (!moves && std::ranges::find(left, stream) == left.end()) continue;
     auto source = sources_.extract(config.name);
     if (source.empty()) continue;
@@ -90,7 +93,7 @@ void Daemon::leave_sources(const Config& next, const Streams& left) {
     source.mapped()->ask_to_stop();
     ending.push_back(std::move(source.mapped()));
   }
-  if (mqtt_ && (other_broker || other_topics)) {
+  if (mqtt_ && (other_broker || other_takers)) {
     mqtt_->ask_to_stop();
     ending.push_back(std::move(mqtt_));
   }

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from availability import HARD, LINES, BlackHole, Manager, folded
+from availability import HARD, LINES, BlackHole, Manager, folded, publish
 from daemon import STREAM, Broker, Daemon, check, free_port, place, run, wait_until
 
 IN_FORCE = "the new configuration is in force"
@@ -82,6 +82,23 @@ def calm_reload(program):
             greeted = [line.split(" as ")[1].split()[0] for line in file if "New client connected" in line and " as mixstreamd" in line]
         check(sorted(greeted) == ["mixstreamd", "mixstreamd-pump"], f"the broker saw us come {greeted}")
         connection.close()
+
+
+def shared_session(program):
+    """Where all streams share a session, one that changes gets its rows as before."""
+    with place() as (folder, started):
+        broker = Broker(folder)
+        other = STREAM.replace('"pump"', '"still"').replace("plant/pump", "plant/still")
+        daemon = Daemon(program, folder, STREAM + other, broker, mqtt='sessions = "shared"')
+        started.extend([broker, daemon])
+        daemon.start().wait_ready()
+        publish(broker, b'{"t":0.5,"y":1.5}')
+        wait_until(lambda: folded(daemon) == 1, 20, "a row")
+        daemon.write_config(STREAM.replace("k = 2", "k = 3") + other)
+        reload(daemon, 10)
+        for topic, stream, rows in (("plant/pump", "pump", 2), ("plant/still", "still", 1)):
+            publish(broker, b'{"t":0.25,"y":1.5}', topic)
+            wait_until(lambda: folded(daemon, stream) == rows, 20, f"rows of {stream}, have {folded(daemon, stream)}")
 
 
 class Certificate:
@@ -159,7 +176,7 @@ def in_a_solve(program):
         print(f"  it took {took:.1f} s", flush=True)
 
 
-TESTS = (many_in_vain, calm_reload, renewed_certificate, in_a_solve)
+TESTS = (many_in_vain, calm_reload, shared_session, renewed_certificate, in_a_solve)
 
 
 if __name__ == "__main__":
