@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t lines_for_kinds = 64;
 constexpr std::size_t lines_for_levels = 1000;
 constexpr std::size_t most_named = 8;  // columns in a note
+constexpr std::size_t most_features = largest_solved_dimension;
+constexpr std::size_t most_proposed = 15;  // in a call to copy
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -36,8 +38,8 @@ std::string why_left_out(const ColumnSurvey& column) {
     case ColumnKind::time:
       return fmt::format("{} (times; --time {} uses them)", name, name);
     case ColumnKind::category:
-      return fmt::format("{} ({} values{}; --group {}, or write it in -x)", name, column.values().size(),
-                         so_far(column), name);
+      return fmt::format("{} ({} values{}; --group {}, --sensor {}, or write it in -x)", name,
+                         column.values().size(), so_far(column), name, name);
     case ColumnKind::constant:
       return fmt::format("{} (always \"{}\"{})", name, *column.values().begin(), so_far(column));
     case ColumnKind::identifier:
@@ -57,6 +59,15 @@ std::string listed(const std::vector<std::string>& names, std::string_view betwe
   return text;
 }
 
+/// More columns of numbers than a fit takes: the way on.
+Refusal too_many(const std::vector<std::string>& taken, const std::string& response) {
+  return refuse(fmt::format(
+      "{} columns of numbers beside {} are too many: a fit takes {} features, the constant among them; "
+      "choose those that "
+      "matter, such as -y {} -x {}; mixstream look FILE shows them all",
+      taken.size(), as_word(response), most_features, as_word(response), as_word(proposed_features(taken))));
+}
+
 /// Everything that is a number, and says so.
 Outcome<ColumnChoice> choose_all(const std::vector<ColumnSurvey>& columns, const WantedColumns& wanted,
                                  const std::string& response) {
@@ -71,6 +82,7 @@ Outcome<ColumnChoice> choose_all(const std::vector<ColumnSurvey>& columns, const
     else
       left_out.push_back(why_left_out(column));
   }
+  if (taken.size() >= most_features) return too_many(taken, response);
   Outcome<FeatureMap> map = FeatureMap::plain(taken);
   if (!map) return map.refusal();
   choice.map = std::move(map).value();
@@ -204,6 +216,13 @@ std::string likely_response(const std::vector<ColumnSurvey>& columns,
     if (!column.is_code()) measured = column.name();
   }
   return measured.empty() ? last : measured;
+}
+
+std::string proposed_features(const std::vector<std::string>& columns) {
+  std::string features = "1";
+  for (std::size_t i = 0; i < std::min(columns.size(), most_proposed); ++i)
+    features += "," + spelled_column(columns[i]);
+  return features;
 }
 
 Outcome<ColumnChoice> choose_columns(Input& input, const WantedColumns& wanted, const NumberRules& rules) {

@@ -230,9 +230,7 @@ std::string call_for(const Sight& sight, const std::string& path, const std::str
   for (const ColumnSurvey& column : sight.columns) {
     if (column.kind() == ColumnKind::number && column.name() != response) taken.push_back(column.name());
   }
-  std::string features = "1";
-  for (std::size_t i = 0; i < std::min<std::size_t>(taken.size(), 15); ++i)
-    features += "," + spelled_column(taken[i]);
+  const std::string features = proposed_features(taken);
   const std::string sed = sed_for(sight.columns);
   const std::string file = path == "-" ? "" : " " + as_word(path);
   return fmt::format("{}mixstream fit -k 2 -y {} -x {}{}{}{}",
