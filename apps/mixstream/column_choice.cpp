@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "mixstream/tensor/spectral.hpp"
+
 namespace mixstream {
 namespace {
 
@@ -24,7 +26,13 @@ Refusal refuse(std::string text) {
 /// Without the backquotes that a name may stand between.
 std::string bare(const std::string& name) {
   const bool quoted = name.size() > 2 && name.front() == '`' && name.back() == '`';
-  return quoted ? name.substr(1, name.size() - 2) : name;
+  if (!quoted) return name;
+  std::string inside;
+  for (std::size_t i = 1; i + 1 < name.size(); ++i) {
+    inside += name[i];
+    if (name[i] == '`' && name[i + 1] == '`') ++i;
+  }
+  return inside;
 }
 
 /// What is said of a column holds for the rows that were looked at.
@@ -43,7 +51,7 @@ std::string why_left_out(const ColumnSurvey& column) {
     case ColumnKind::constant:
       return fmt::format("{} (always \"{}\"{})", name, *column.values().begin(), so_far(column));
     case ColumnKind::identifier:
-      return fmt::format("{} (numbers the rows)", name);
+      return fmt::format("{} ({})", name, column.numbers() > 0 ? "numbers the rows" : "another in each row");
     case ColumnKind::empty:
       return fmt::format("{} (empty)", name);
     default:
