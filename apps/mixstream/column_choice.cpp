@@ -4,12 +4,16 @@
 
 #include <algorithm>
 
+#include "mixstream/tensor/spectral.hpp"
+
 namespace mixstream {
 namespace {
 
 constexpr std::size_t lines_for_kinds = 64;
 constexpr std::size_t lines_for_levels = 1000;
 constexpr std::size_t most_named = 8;  // columns in a note
+constexpr std::size_t most_features = largest_solved_dimension;
+constexpr std::size_t most_proposed = 15;  // in a call to copy
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -22,7 +26,13 @@ Refusal refuse(std::string text) {
 /// Without the backquotes that a name may stand between.
 std::string bare(const std::string& name) {
   const bool quoted = name.size() > 2 && name.front() == '`' && name.back() == '`';
-  return quoted ? name.substr(1, name.size() - 2) : name;
+  if (!quoted) return name;
+  std::string inside;
+  for (std::size_t i = 1; i + 1 < name.size(); ++i) {
+    inside += name[i];
+    if (name[i] == '`' && name[i + 1] == '`') ++i;
+  }
+  return inside;
 }
 
 /// What is said of a column holds for the rows that were looked at.
@@ -36,12 +46,12 @@ std::string why_left_out(const ColumnSurvey& column) {
     case ColumnKind::time:
       return fmt::format("{} (times; --time {} uses them)", name, name);
     case ColumnKind::category:
-      return fmt::format("{} ({} values{}; --group {}, or write it in -x)", name, column.values().size(),
-                         so_far(column), name);
+      return fmt::format("{} ({} values{}; --group {}, --sensor {}, or write it in -x)", name,
+                         column.values().size(), so_far(column), name, name);
     case ColumnKind::constant:
       return fmt::format("{} (always \"{}\"{})", name, *column.values().begin(), so_far(column));
     case ColumnKind::identifier:
-      return fmt::format("{} (numbers the rows)", name);
+      return fmt::format("{} ({})", name, column.numbers() > 0 ? "numbers the rows" : "another in each row");
     case ColumnKind::empty:
       return fmt::format("{} (empty)", name);
     default:
@@ -55,6 +65,15 @@ std::string listed(const std::vector<std::string>& names, std::string_view betwe
     text += fmt::format("{}{}", i == 0 ? "" : between, names[i]);
   if (names.size() > most_named) text += fmt::format("{}{} more", between, names.size() - most_named);
   return text;
+}
+
+/// More columns of numbers than a fit takes: the way on.
+Refusal too_many(const std::vector<std::string>& taken, const std::string& response) {
+  return refuse(fmt::format(
+      "{} columns of numbers beside {} are too many: a fit takes {} features, the constant among them; "
+      "choose those that "
+      "matter, such as -y {} -x {}; mixstream look FILE shows them all",
+      taken.size(), as_word(response), most_features, as_word(response), as_word(proposed_features(taken))));
 }
 
 /// Everything that is a number, and says so.
@@ -71,6 +90,7 @@ Outcome<ColumnChoice> choose_all(const std::vector<ColumnSurvey>& columns, const
     else
       left_out.push_back(why_left_out(column));
   }
+  if (taken.size() >= most_features) return too_many(taken, response);
   Outcome<FeatureMap> map = FeatureMap::plain(taken);
   if (!map) return map.refusal();
   choice.map = std::move(map).value();
@@ -204,6 +224,13 @@ std::string likely_response(const std::vector<ColumnSurvey>& columns,
     if (!column.is_code()) measured = column.name();
   }
   return measured.empty() ? last : measured;
+}
+
+std::string proposed_features(const std::vector<std::string>& columns) {
+  std::string features = "1";
+  for (std::size_t i = 0; i < std::min(columns.size(), most_proposed); ++i)
+    features += "," + spelled_column(columns[i]);
+  return features;
 }
 
 Outcome<ColumnChoice> choose_columns(Input& input, const WantedColumns& wanted, const NumberRules& rules) {

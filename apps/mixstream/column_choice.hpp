@@ -29,6 +29,9 @@ Outcome<ColumnChoice> choose_columns(Input& input, const WantedColumns& wanted, 
 /// The column that looks like the response: the one called y, target or response, or the last one of numbers.
 std::string likely_response(const std::vector<ColumnSurvey>& columns, const std::vector<std::string>& others);
 
+/// 1 and the first columns, as many as a call to copy should have.
+std::string proposed_features(const std::vector<std::string>& columns);
+
 /// A name as the shell and the feature map take it.
 std::string as_word(const std::string& name);
 

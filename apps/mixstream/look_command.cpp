@@ -230,9 +230,7 @@ std::string call_for(const Sight& sight, const std::string& path, const std::str
   for (const ColumnSurvey& column : sight.columns) {
     if (column.kind() == ColumnKind::number && column.name() != response) taken.push_back(column.name());
   }
-  std::string features = "1";
-  for (std::size_t i = 0; i < std::min<std::size_t>(taken.size(), 15); ++i)
-    features += "," + spelled_column(taken[i]);
+  const std::string features = proposed_features(taken);
   const std::string sed = sed_for(sight.columns);
   const std::string file = path == "-" ? "" : " " + as_word(path);
   return fmt::format("{}mixstream fit -k 2 -y {} -x {}{}{}{}",
@@ -352,6 +350,8 @@ nlohmann::ordered_json json_of(const Sight& sight, const std::string& path, cons
 void LookCommand::add_to(CLI::App& command) {
   command.add_option("files", files, "Files to look at; none or -: standard input");
   command.add_flag("--json", json, "One JSON object a file instead of a table");
+  command.add_flag("--names", names, "Only the columns' names, one a line, by the head of each file")
+      ->excludes("--json");
   input.add_to(command);
   command.footer(
       "Reads each file once and shows its columns: number, time, category, text, constant, identifier or "
@@ -364,6 +364,29 @@ void LookCommand::add_to(CLI::App& command) {
       "Exit: 0, 1 file error, 2 wrong words.");
 }
 
+namespace {
+
+/// The names of the columns as they are, read from the head alone.
+Outcome<std::string> names_in(const std::string& path, const InputSettings& settings) {
+  const Outcome<Input> opened = open_input(path, settings);
+  if (!opened) return opened.refusal();
+  std::string text;
+  for (const std::string& name : opened.value().columns()) text += name + "\n";
+  return text;
+}
+
+}  // namespace
+
+Outcome<std::string> LookCommand::words_on(const std::string& path, const InputSettings& settings) const {
+  if (names) return names_in(path, settings);
+  const Outcome<Sight> sight = Looker(*this, settings).look(path);
+  if (!sight) return sight.refusal();
+  const std::string reading = input.as_words();
+  if (!json) return text_of(sight.value(), path, reading);
+  const auto replace = nlohmann::ordered_json::error_handler_t::replace;
+  return json_of(sight.value(), path, reading).dump(-1, ' ', false, replace) + "\n";
+}
+
 int LookCommand::run() const {
   const Outcome<InputSettings> settings = input.settings();
   if (!settings) return fail_with(exit_usage, settings.refusal().text);
@@ -371,15 +394,9 @@ int LookCommand::run() const {
   FitOutput out(OutputFormat::table, false);
   for (const std::string& path : files.empty() ? std::vector<std::string>{"-"} : files) {
     if (path == "-") say_that_it_waits();
-    const Outcome<Sight> sight = Looker(*this, settings.value()).look(path);
-    if (!sight) return fail_with(exit_data, (path == "-" ? "stdin" : path) + ": " + sight.refusal().text);
-    const std::string reading = input.as_words();
-    const std::string text =
-        json ? json_of(sight.value(), path, reading)
-                       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
-                   "\n"
-             : text_of(sight.value(), path, reading);
-    if (!out.write(text)) return out.closed() ? exit_fitted : exit_data;
+    const Outcome<std::string> text = words_on(path, settings.value());
+    if (!text) return fail_with(exit_data, (path == "-" ? "stdin" : path) + ": " + text.refusal().text);
+    if (!out.write(text.value())) return out.closed() ? exit_fitted : exit_data;
   }
   return exit_fitted;
 }

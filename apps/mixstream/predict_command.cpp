@@ -125,6 +125,10 @@ class PredictRun {
     time_unit_ = {};
     Selection selection = plan_.selection();
     selection.keep_lines = true;
+    if (writer_ && !writer_->continues(opened.value()))
+      return fail_with(exit_data, shown +
+                                      ": its columns are not those of the file before: its rows cannot "
+                                      "stand under the same header; predict it by a call of its own");
     writer_.emplace(opened.value(), predictor_->names(), input_.numbers.decimal);
     predictor_->begin_input();
     Outcome<std::unique_ptr<RowReader>> reader = std::move(opened.value()).select(selection);
@@ -158,10 +162,7 @@ class PredictRun {
         predictor_->gap(refused.text, {});
       else
         predictor_->gap({}, refused.text);
-      std::string line(refused.line);
-      const bool short_row = refused.fault == RowFault::ragged && refused.fields < refused.expected;
-      if (short_row && !line.empty()) line.append(refused.expected - refused.fields, writer_->delimiter());
-      leave_blank(line, name_of(refused.fault), shown + ": " + describe(refused));
+      leave_blank(refused.line, name_of(refused.fault), shown + ": " + describe(refused));
     }
     for (; row < batch.rows; ++row) predict_row_of(batch, row, shown);
   }

@@ -44,7 +44,8 @@ struct RefusedRow {
   std::size_t fields = 0;       ///< ragged: fields found
   std::size_t expected = 0;     ///< ragged: fields expected
   std::string_view text{};      ///< of the text column asked for, where the row has one; like Batch::texts
-  std::string_view line{};  ///< the row's bytes, where lines were asked for and it is held; like Batch::lines
+  std::string_view line{};      ///< the row's bytes, where lines were asked for, like Batch::lines; of a line
+                                ///< that is too long the first max_line bytes
 };
 
 /// One line for stderr, such as: line 7: column "y": "abc" is not a number. Unprintable bytes are escaped.

@@ -11,6 +11,7 @@ TextReader::TextReader(TextStart start, const Selection& selection, const InputS
       max_line_(settings.max_line),
       range_end_(settings.range.end),
       line_(start.line),
+      keeps_lines_(selection.keep_lines),
       dropping_(start.inside_line) {}
 
 Outcome<Batch> TextReader::next() {
@@ -65,6 +66,11 @@ const char* TextReader::refuse_line(RowFault fault, const char* at, const char* 
   if (fault == RowFault::line_too_long) {
     refused.excerpt = std::string_view{at, max_line_};  // of the rest nobody knows yet how much there is
     refused.expected = max_line_;
+  }
+  if (keeps_lines_) {
+    const bool whole = refused.fault != RowFault::line_too_long;
+    refused.line = {at, whole ? static_cast<std::size_t>(newline - at) : max_line_};
+    if (whole && refused.line.ends_with('\r')) refused.line.remove_suffix(1);
   }
   builder_.refuse(refused);
   count_lines(1);

@@ -53,6 +53,7 @@ class TextReader : public RowReader {
   std::uint64_t range_end_;
   std::uint64_t line_;
   std::uint64_t rows_ = 0;
+  bool keeps_lines_;
   bool dropping_;  // inside a line of which nothing more is wanted
   bool finished_ = false;
   std::optional<Refusal> broken_;

@@ -71,12 +71,35 @@ class Pages(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "pump.csv")
             path.write_text("Flow (m3/h),power,pressure\n1,2,3\n")
-            script = f"source '{COMPLETION}'; COMP_WORDS=(mixstream fit {path} \"$1\" \"$2\"); COMP_CWORD=4; _mixstream; " \
+            script = f"source '{COMPLETION}'; COMP_WORDS=({PROGRAM} fit {path} \"$1\" \"$2\"); COMP_CWORD=4; _mixstream; " \
                      "printf '%s\\n' \"${COMPREPLY[@]}\""
             complete = lambda option, word: run("bash", "-c", script, "bash", option, word).stdout.splitlines()
             self.assertEqual(complete("-y", "Fl"), ["Flow\\ \\(m3/h\\)"])
             self.assertEqual(complete("-x", "1,p"), ["1,power", "1,pressure"])
             self.assertEqual(complete("-x", "1,power,F"), ["1,power,Flow\\ \\(m3/h\\)"])
+
+    def test_columns_are_completed_inside_an_open_quote(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "pump.csv")
+            path.write_text("Flow (m3/h),power,pressure\n1,2,3\n")
+            self.assertEqual(self.offers(path, "-y", "'Fl"), ["Flow (m3/h)"])
+            self.assertEqual(self.offers(path, "-x", "'1,Flow (m"), ["1,Flow (m3/h)"])
+            self.assertEqual(self.offers(path, "-x", '"1,power,F'), ["1,power,Flow (m3/h)"])
+
+    def test_columns_are_completed_below_a_preamble_and_of_objects(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "pump log.csv")
+            path.write_text("Telemetry, station 7\n\ntime;\"odd;flow\";power\n1;2;3\n2;3;4\n")
+            self.assertEqual(self.offers(path, "-y", ""), ["time", "odd\\;flow", "power"])
+            path = pathlib.Path(folder, "pump.ndjson")
+            path.write_text('{"t":1,"pump":{"flow":2}}\n')
+            self.assertEqual(self.offers(path, "-x", "1,p"), ["1,pump.flow"])
+
+    @staticmethod
+    def offers(path, option, word):
+        script = f"source '{COMPLETION}'; COMP_WORDS=(\"$1\" fit \"$2\" \"$3\" \"$4\"); COMP_CWORD=4; _mixstream; " \
+                 "printf '%s\\n' \"${COMPREPLY[@]}\""
+        return run("bash", "-c", script, "bash", PROGRAM, path, option, word).stdout.splitlines()
 
     def test_help_teaches_by_example(self):
         for command in commands():

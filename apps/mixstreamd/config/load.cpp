@@ -187,7 +187,9 @@ void read_model(TableReader& in, StreamConfig& stream) {
   }
   if (!columns.empty()) map = FeatureMap::parse(map.value().text());  // its columns are those that it uses
   if (!map.value().lags().empty()) {
-    in.refuse("features", "lag(...) needs rows in their order, which messages do not promise: leave it out");
+    in.refuse("features",
+              "lag(...) needs rows in their order, which messages do not promise: leave it out, or send the "
+              "earlier value as a field of its own");
     return;
   }
   stream.payload.map = std::move(map).value();

@@ -50,7 +50,7 @@ class CsvPayloadReader final : public PayloadReader {
 
   /// The byte behind a field: a delimiter, a line end, or what makes the row less simple.
   const char* take_plain(const char* at, const FieldUse& use, RowBuilder& rows) const {
-    if (use.slot >= 0 && !use.sensor) {
+    if (use.slot >= 0 && !use.sensor && !use.text) {
       double value = 0.0;
       const char* const end = parse_plain(at, value);
       if (end != nullptr && (*end == delimiter_ || *end == '\n' || *end == '\r')) {
@@ -86,12 +86,15 @@ class CsvPayloadReader final : public PayloadReader {
   }
 
   static void take(const Field& field, const FieldUse& use, RowBuilder& rows) {
-    if (use.slot >= 0) rows.put(use.slot, parse_number(field.bytes), field.bytes);
+    if (use.slot >= 0 && !use.text) rows.put(use.slot, parse_number(field.bytes), field.bytes);
+    if (!use.sensor && !use.text) return;
+    const std::string_view text = field.quoted ? field.bytes : without_blanks(field.bytes);
+    std::string single;
+    if (field.doubled) append_unquoted(field, single);
+    if (use.text) rows.put_text(use.slot, field.doubled ? single : text);
     if (!use.sensor) return;
-    if (!field.doubled) return rows.put_sensor(field.quoted ? field.bytes : without_blanks(field.bytes));
-    std::string name;
-    append_unquoted(field, name);
-    rows.put_sensor(std::move(name));
+    if (!field.doubled) return rows.put_sensor(text);
+    rows.put_sensor(std::move(single));
   }
 
   bool is_blank(const char* at, const char* newline) const noexcept {

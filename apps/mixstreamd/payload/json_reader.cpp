@@ -104,13 +104,25 @@ class JsonReader final : public PayloadReader {
   }
 
   static void take(const Field& field, const dom::element& value, RowBuilder& rows) {
-    if (field.use.slot >= 0) rows.put(field.use.slot, number_of(value), excerpt_of(value));
+    if (field.use.text)
+      take_text(field, value, rows);
+    else if (field.use.slot >= 0)
+      rows.put(field.use.slot, number_of(value), excerpt_of(value));
     if (!field.use.sensor || value.is_null()) return;
     if (std::string_view name; value.get(name) == simdjson::SUCCESS) return rows.put_sensor(name);
     std::string name;
     if (value.is_bool() || !append_text(value, name))
       return rows.fault(RowFault::bad_sensor, field.name, excerpt_of(value));
     rows.put_sensor(std::move(name));
+  }
+
+  /// Texts stand there as they are; numbers as the text that they are in the feature map.
+  static void take_text(const Field& field, const dom::element& value, RowBuilder& rows) {
+    if (value.is_null() || value.is_string())
+      return rows.put_text(field.use.slot, value.is_null() ? std::string_view() : excerpt_of(value));
+    std::string text;
+    if (!append_text(value, text)) return rows.fault(RowFault::not_a_number, field.name, excerpt_of(value));
+    rows.put_text(field.use.slot, text);
   }
 
   std::vector<Field> fields_;

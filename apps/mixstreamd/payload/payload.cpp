@@ -10,6 +10,7 @@ namespace mixstream {
 namespace {
 
 std::string what(const PayloadRow& row) {
+  if (row.undefined) return row.words.empty() ? "a feature has no value" : std::string(row.words);
   const std::string excerpt = joined({"\"", printable(row.excerpt.view()), "\""});
   switch (row.fault) {
     case RowFault::ragged:
@@ -43,6 +44,9 @@ Done check_columns(const PayloadSettings& settings, const RowBuilder& rows) {
     if (std::ranges::count(columns, column) > 1)
       return Refusal{Reason::bad_settings, "the column '" + column + "' stands twice"};
   }
+  if (settings.format == PayloadFormat::f64 && !settings.map.text_columns().empty())
+    return Refusal{Reason::bad_settings, "f64 holds numbers only, and the features take '" +
+                                             settings.map.text_columns().front() + "' for a text"};
   if (settings.format == PayloadFormat::json && columns.empty()) return std::monostate{};
   for (const std::string& name : rows.names()) {
     const FieldUse use = rows.use_of(name);
@@ -60,6 +64,10 @@ std::string describe(const PayloadRow& refused) {
   std::string text = joined({"row ", std::to_string(refused.index + 1), ": "});
   if (!refused.column.empty()) text += joined({"field \"", printable(refused.column), "\": "});
   return text + what(refused);
+}
+
+const char* reason_of(const PayloadRow& refused) noexcept {
+  return refused.undefined ? "undefined_feature" : name_of(refused.fault);
 }
 
 class PayloadParser::Work {

@@ -48,18 +48,23 @@ inline constexpr std::size_t longest_sensor = 256;  ///< bytes
 struct PayloadRow {
   std::size_t index = 0;  ///< in the message, refused rows counted
   RowFault fault = RowFault::none;
-  Row row;                  ///< unless refused; its numbers are finite, its features may not be
+  bool undefined = false;   ///< refused, not_a_number: a feature has no value there, such as log(-1)
+  Row row;                  ///< unless refused; its numbers are finite, its features may overflow
   std::string_view sensor;  ///< empty: the row names none
   bool numbered = false;    ///< whether it has a sequence number (also when it is refused otherwise)
   std::uint64_t epoch = 0;  ///< 0 where there is none
   std::uint64_t sequence = 0;
   std::string_view column;    ///< refused: the field at fault, or empty
   Excerpt excerpt;            ///< refused: the beginning of the offending text; may hold any byte
+  std::string_view words;     ///< undefined: which feature, and why; of the first such row of a message only
   std::uint64_t repeats = 1;  ///< rows in succession that are no rows at all are told once, with their number
 };
 
 /// One line for the log, such as: row 3: field "y": "abc" is not a number.
 std::string describe(const PayloadRow& refused);
+
+/// The reason that a refused row is counted by, as `mixstream fit` counts it. No throw, no allocation.
+const char* reason_of(const PayloadRow& refused) noexcept;
 
 /// One thread at a time. A message that is no rows at all gives one refused row.
 class PayloadParser {

@@ -44,8 +44,9 @@ RowBuilder::RowBuilder(const PayloadSettings& settings)
 FieldUse RowBuilder::use_of(std::string_view name) const noexcept {
   const auto slots_end = names_.begin() + static_cast<std::ptrdiff_t>(numbers_.size());
   const auto found = std::find(names_.begin(), slots_end, name);
-  return {found == slots_end ? -1 : static_cast<int>(found - names_.begin()),
-          !sensor_name_.empty() && name == sensor_name_};
+  const int slot = found == slots_end ? -1 : static_cast<int>(found - names_.begin());
+  return {slot, !sensor_name_.empty() && name == sensor_name_,
+          slot >= 0 && map_.is_text(static_cast<std::size_t>(slot))};
 }
 
 void RowBuilder::start(double arrival) {
@@ -56,6 +57,7 @@ void RowBuilder::start(double arrival) {
   if (rows_.capacity() > most_kept) std::vector<PayloadRow>().swap(rows_);
   if (features_.capacity() > most_kept * 16) std::vector<double>().swap(features_);
   kept_.clear();
+  undefined_words_.clear();
   std::ranges::fill(shared_, missing);
   shared_sensor_ = {};
   shared_fault_.kind = RowFault::none;
@@ -77,15 +79,19 @@ void RowBuilder::share() {
 
 void RowBuilder::put(int slot, const ParsedNumber& number, std::string_view text) {
   const auto at = static_cast<std::size_t>(slot);
-  if (map_.is_text(at) && number.kind != NumberKind::missing) {
-    numbers_[at] = map_.code_of(at, text);
-  } else if (number.kind == NumberKind::number) {
+  if (number.kind == NumberKind::number) {
     numbers_[at] = number.value;
   } else if (number.kind == NumberKind::missing && !is_required(slot)) {
     numbers_[at] = missing;
   } else {
     fault(fault_of(number.kind), names_[at], text);
   }
+}
+
+void RowBuilder::put_text(int slot, std::string_view text) {
+  const auto at = static_cast<std::size_t>(slot);
+  if (text.empty()) return fault(RowFault::missing_value, names_[at], text);
+  numbers_[at] = map_.code_of(at, text);
 }
 
 void RowBuilder::put_sensor(std::string&& name) {
@@ -102,11 +108,7 @@ void RowBuilder::end_row() {
   read_identity(row);
   require_all();
   if (fault_.kind == RowFault::none) {
-    features_.resize(features_.size() + map_.feature_count());
-    const std::span<double> features = std::span(features_).last(map_.feature_count());
-    map_.evaluate(numbers_, features);
-    row.row = {features, numbers_[static_cast<std::size_t>(response_slot_)], optional(weight_slot_, 1.0),
-               optional(time_slot_, arrival_)};
+    find_features(row);
   } else {
     row.fault = fault_.kind;
     row.column = fault_.column;
@@ -114,6 +116,25 @@ void RowBuilder::end_row() {
   }
   rows_.push_back(row);
   if (sequence_slot_ >= 0) shared_[static_cast<std::size_t>(sequence_slot_)] += 1.0;  // NaN stays NaN
+}
+
+/// The features of a row whose numbers are all there. Where one has no value the row is refused.
+void RowBuilder::find_features(PayloadRow& row) {
+  features_.resize(features_.size() + map_.feature_count());
+  const std::span<double> features = std::span(features_).last(map_.feature_count());
+  const int undefined = map_.evaluate(numbers_, features);
+  if (undefined < 0) {
+    row.row = {features, numbers_[static_cast<std::size_t>(response_slot_)], optional(weight_slot_, 1.0),
+               optional(time_slot_, arrival_)};
+    return;
+  }
+  if (undefined_words_.empty()) {
+    undefined_words_ = map_.fault_words(undefined, numbers_);
+    row.words = undefined_words_;
+  }
+  row.fault = RowFault::not_a_number;
+  row.undefined = true;
+  features_.resize(features_.size() - map_.feature_count());
 }
 
 /// Sensor, epoch and sequence number, as far as they are sound: a refused row that comes again is a

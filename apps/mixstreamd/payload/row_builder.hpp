@@ -16,6 +16,7 @@ namespace mixstream {
 struct FieldUse {
   int slot = -1;        ///< of its number, or -1
   bool sensor = false;  ///< it names the sensor
+  bool text = false;    ///< its number is the code of a text: put_text() instead of put()
 
   bool any() const noexcept { return slot >= 0 || sensor; }
 };
@@ -37,6 +38,7 @@ class RowBuilder {
   void share();
 
   void put(int slot, const ParsedNumber& number, std::string_view text);
+  void put_text(int slot, std::string_view text);                      ///< an empty one is missing
   void put_sensor(std::string_view name) noexcept { sensor_ = name; }  ///< lives as long as the payload
   void put_sensor(std::string&& name);                                 ///< is kept here
   /// The row is refused; the first fault of a row is the one that is told.
@@ -55,6 +57,7 @@ class RowBuilder {
     Excerpt excerpt{};
   };
 
+  void find_features(PayloadRow& row);
   void read_identity(PayloadRow& row);
   bool read_whole_number(int slot, std::uint64_t& number);
   void require_all();
@@ -81,6 +84,7 @@ class RowBuilder {
   std::size_t next_index_ = 0;
   bool last_was_no_row_ = false;
   std::vector<double> features_;  // of all rows
+  std::string undefined_words_;   // of the message's first row with a feature that has no value
   std::deque<std::string> kept_;  // names that do not stand in the payload as they are
 };
 

@@ -124,7 +124,7 @@ MessageEffect StreamState::apply(const Message& message) {
   ++counts_.messages;
   for (const PayloadRow& row : parser_.parse(message.payload, message.arrival)) {
     counts_.rows += row.repeats;
-    for (std::uint64_t i = 1; i < row.repeats; ++i) estimator_.count_refused(name_of(row.fault));
+    for (std::uint64_t i = 1; i < row.repeats; ++i) estimator_.count_refused(reason_of(row));
     effect.refused += row.repeats - 1;
     switch (fold(row, message)) {
       case Fate::folded:
@@ -164,7 +164,7 @@ StreamState::Fate StreamState::fold(const PayloadRow& row, const Message& messag
     if (fate == SequenceFate::duplicate) return Fate::duplicate;
     if (fate != SequenceFate::fresh) return refuse(name_of(fate));
   }
-  if (row.fault != RowFault::none) return refuse(name_of(row.fault), sensor);
+  if (row.fault != RowFault::none) return refuse(reason_of(row), sensor);
   const ClockFate clock = clocks_.judge(sensor, row.row.time, message.arrival);
   if (clock != ClockFate::fine) return refuse(name_of(clock), sensor);
   Row named = row.row;

@@ -5,8 +5,8 @@
 
 #include "api.hpp"
 #include "mixstream/likelihood/prediction.hpp"
-#include "mixstream/report/json.hpp"
 #include "mixstream/report/fitted_laws.hpp"
+#include "mixstream/report/json.hpp"
 #include "shallow_json.hpp"
 
 namespace mixstream::web {
@@ -54,13 +54,14 @@ class Predictor {
     if (!row.is_object()) return Refusal{Reason::bad_input, "is not an object: " + shape};
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::optional<double> value = value_of(row, i);
-      if (!value) return missing(row, map_.columns()[i]);
+      if (!value) return missing(row, map_.columns()[i], map_.is_text(i));
       values_[i] = *value;
     }
     const std::optional<double> response = number_of(row, response_);
     if (!response && row.contains(response_) && !row[response_].is_null())
       return Refusal{Reason::bad_input, fmt::format("{} is not a number", response_)};
-    map_.evaluate(values_, features_);
+    if (const int undefined = map_.evaluate(values_, features_); undefined >= 0)
+      return Refusal{Reason::bad_input, "has no value of " + map_.fault_words(undefined, values_)};
     if (gated_) open_gate(*gated_->model, gated_->shape, features_, mixture_.weights);
     const RowPrediction said = predict_row(mixture_, features_, response, level, probabilities_);
     return json_of(said);
@@ -70,9 +71,16 @@ class Predictor {
   /// A number, or the code of a text where the map takes texts.
   std::optional<double> value_of(const Json& row, std::size_t column) const {
     const std::string& name = map_.columns()[column];
+    if (!map_.is_text(column)) return number_of(row, name);
     const auto found = row.find(name);
-    if (!map_.is_text(column) || found == row.end() || !found->is_string()) return number_of(row, name);
-    return map_.code_of(column, found->get<std::string>());
+    if (found == row.end() || found->is_null() || found->is_structured()) return std::nullopt;
+    return map_.code_of(column, text_of(*found));
+  }
+
+  /// As the readers of rows write it: 3 also where 3.0 was sent.
+  static std::string text_of(const Json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    return value.is_number_float() ? fmt::format("{}", value.get<double>()) : value.dump();
   }
 
   static std::optional<double> number_of(const Json& row, const std::string& column) {
@@ -81,12 +89,12 @@ class Predictor {
     return found->get<double>();
   }
 
-  static Refusal missing(const Json& row, const std::string& column) {
+  static Refusal missing(const Json& row, const std::string& column, bool text) {
     std::vector<std::string> given;
     for (const auto& [name, value] : row.items()) given.push_back(name);
     const std::string near = nearest_name(column, given);
     return {Reason::bad_input,
-            fmt::format("has no number in column {}{}", column,
+            fmt::format("has no {} in column {}{}", text ? "text" : "number", column,
                         near.empty() || near == column ? "" : fmt::format(" (it has {})", near))};
   }
 

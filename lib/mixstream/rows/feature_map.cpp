@@ -64,7 +64,7 @@ std::string nearest_name(std::string_view wanted, const std::vector<std::string>
 
 Outcome<FeatureMap> FeatureMap::plain(const std::vector<std::string>& columns) {
   std::string text = "1";
-  for (const std::string& column : columns) text += ",`" + column + "`";
+  for (const std::string& column : columns) text += "," + backquoted(column);
   return parse(text, columns);
 }
 

@@ -322,8 +322,9 @@ class FeatureMapParser {
     }
     if (const std::string_view name = verbatim_name(); !name.empty()) {
       if (reads_otherwise(name))
-        return refuse(quoted(name) + " is a column, and could be read as a formula too: write `" +
-                      std::string(name) + "` for the column, blanks around the sign for the formula");
+        return refuse(quoted(name) + " is a column, and could be read as a formula too: write " +
+                      spelled_column(std::string(name)) +
+                      " for the column, blanks around the sign for the formula");
       at_ += name.size();
       return column_of(std::string(name));
     }
@@ -388,23 +389,24 @@ class FeatureMapParser {
     return end - at_;
   }
 
-  /// Column names with other characters stand between backquotes.
+  /// Column names with other characters stand between backquotes; empty: nothing does.
   std::string take_backquoted() {
-    const std::size_t end = text_.find('`', at_ + 1);
-    if (end == std::string_view::npos) return "";
-    std::string name(text_.substr(at_ + 1, end - at_ - 1));
-    at_ = end + 1;
-    return name;
+    std::string name;
+    return take_between('`', name) ? name : "";
   }
 
-  /// "text", in which a quote is written twice.
   bool take_quoted(std::string& value) {
     skip_blanks();
-    if (at_ >= text_.size() || text_[at_] != '"') return false;
+    return take_between('"', value);
+  }
+
+  /// A text between two of these signs, in which the sign is written twice.
+  bool take_between(char sign, std::string& value) {
+    if (at_ >= text_.size() || text_[at_] != sign) return false;
     for (std::size_t i = at_ + 1; i < text_.size(); ++i) {
-      if (text_[i] != '"') {
+      if (text_[i] != sign) {
         value += text_[i];
-      } else if (i + 1 < text_.size() && text_[i + 1] == '"') {
+      } else if (i + 1 < text_.size() && text_[i + 1] == sign) {
         value += text_[i++];
       } else {
         at_ = i + 1;

@@ -5,10 +5,16 @@
 
 namespace mixstream {
 
+std::string backquoted(std::string_view name) {
+  std::string spelled = "`";
+  for (const char c : name) spelled.append(c == '`' ? 2 : 1, c);
+  return spelled + "`";
+}
+
 std::string spelled_column(const std::string& name) {
   const bool plain = !name.empty() && std::ranges::all_of(name, is_name_character) &&
                      std::isdigit(static_cast<unsigned char>(name[0])) == 0;
-  return plain ? name : "`" + name + "`";
+  return plain ? name : backquoted(name);
 }
 
 std::string FeatureSpelling::number(double value) {

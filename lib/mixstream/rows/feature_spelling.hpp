@@ -15,6 +15,9 @@ inline bool is_name_character(char c) noexcept {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
 }
 
+/// Any column's name as the parser reads it in every case: between backquotes, those in it doubled.
+std::string backquoted(std::string_view name);
+
 /// Names of the parts of a map, each as the parser reads it.
 class FeatureSpelling {
  public:

@@ -55,6 +55,21 @@ TEST_CASE("the example that documents every key is sound") {
   CHECK(config.value().streams.size() == 2);
 }
 
+TEST_CASE("features are the tool's, but for lags: messages may come late, twice or not at all") {
+  const auto with = [](const std::string& features) {
+    return "[mqtt]\n[[stream]]\nname = \"a\"\ntopic = \"a\"\nfeatures = '" + features + "'\n";
+  };
+  const Outcome<Config> config = parse_config(with(R"(1,log(t),mode=="eco",machine{"A","B","C"})"), "x.toml");
+  REQUIRE_MESSAGE(config, config.refusal().text);
+  const StreamConfig& stream = config.value().streams.front();
+  CHECK(stream.estimator.state.layout.feature_count == 5);
+  CHECK(stream.payload.map.text_columns() == std::vector<std::string>{"mode", "machine"});
+  CHECK(stream.estimator.state.feature_map == R"(1,log(t),mode=="eco",machine{"A","B","C"})");
+  says(with("1,t,lag(t,1)"),
+       "x.toml:5: [[stream]] features: lag(...) needs rows in their order, which messages do not promise: "
+       "leave it out, or send the earlier value as a field of its own");
+}
+
 TEST_CASE("unknown keys are refused with their line and the nearest name") {
   says(sound + "refit_intervall = 3\n",
        "x.toml:7: [[stream]] knows no key 'refit_intervall'; did you mean 'refit_interval'?");

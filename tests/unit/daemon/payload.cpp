@@ -169,6 +169,71 @@ TEST_CASE("a refused row is described in words, unprintable bytes escaped") {
   CHECK(describe(rows[1]) == R"(row 2: field "y": "a\x07b" is not a number)");
 }
 
+namespace {
+
+/// The features of each row of a message; those of a refused one are its reason and words.
+Texts featured(const std::string& map, PayloadFormat format, std::string_view payload,
+               std::vector<std::string> columns = {}) {
+  PayloadSettings settings = settings_for(format, std::move(columns));
+  settings.map = FeatureMap::parse(map).value();
+  PayloadParser parser = PayloadParser::create(settings).value();
+  Texts texts;
+  for (const PayloadRow& row : parser.parse(std::as_bytes(std::span(payload)), 0.0)) {
+    std::string text;
+    for (const double feature : row.row.features) {
+      char number[40];
+      std::snprintf(number, sizeof number, "%s%g", text.empty() ? "" : " ", feature);
+      text += number;
+    }
+    texts.push_back(row.fault == RowFault::none ? text : std::string(reason_of(row)) + "; " + describe(row));
+  }
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("functions are computed, and a row where one has no value is refused with function and value") {
+  CHECK(featured("1,log(t),1/t,max(0,t-2)", PayloadFormat::json,
+                 R"([{"t":1,"y":2},{"t":-3,"y":2},{"t":4,"y":2},{"t":0,"y":2},{"t":"x","y":1}])") ==
+        Texts{"1 0 1 0", "undefined_feature; row 2: log(t): t is -3, and only positive numbers have a log",
+              "1 1.38629 0.25 2", "undefined_feature; row 4: a feature has no value",
+              "not_a_number; row 5: field \"t\": \"x\" is not a number"});
+  CHECK(featured("1,1/t", PayloadFormat::csv, "2,1\n0,1\n", {"t", "y"}) ==
+        Texts{"1 0.5", "undefined_feature; row 2: 1/t: t is 0, and nothing is divided by it"});
+  CHECK(featured("1,sqrt(t)", PayloadFormat::f64, block({4, 1, -4, 1}), {"t", "y"}) ==
+        Texts{"1 2", "undefined_feature; row 2: sqrt(t): t is -4, and negative numbers have no square root"});
+}
+
+TEST_CASE("a refused row between others leaves their features alone") {
+  CHECK(featured("1,log(t)", PayloadFormat::json, R"({"rows":[{"t":-1},{"t":1},{"t":-1},{"t":1}],"y":1})")
+            .back() == "1 0");
+}
+
+TEST_CASE("texts of a category and of a comparison are as mixstream fit reads them") {
+  const std::string map = R"(1,machine{"A","B","a ""q""","7"},mode=="eco")";
+  const std::string unknown =
+      "undefined_feature; row 1: machine==\"B\": a value that machine did not have where its values were "
+      "looked at; write the indicators that you want, such as machine==\"B\"";
+  CHECK(featured(map, PayloadFormat::json,
+                 R"([{"machine":"A","mode":"eco","y":1},{"machine":"B","mode":"x","y":1},
+                     {"machine":7,"mode":"NA","y":1},{"machine":7.0,"mode":false,"y":1},
+                     {"machine":"a \"q\"","mode":"","y":1},{"machine":null,"mode":"x","y":1},
+                     {"machine":[1],"mode":"x","y":1}])") ==
+        Texts{"1 0 0 0 1", "1 1 0 0 0", "1 0 0 1 0", "1 0 0 1 0",
+              "missing_value; row 5: field \"mode\": missing value",
+              "missing_value; row 6: field \"machine\": missing value",
+              "not_a_number; row 7: field \"machine\": \"[...]\" is not a number"});
+  CHECK(featured(map, PayloadFormat::json, R"({"machine":"C","mode":"eco","y":1})") == Texts{unknown});
+  CHECK(featured(map, PayloadFormat::csv, " B ,eco,1\n\"B\",eco,1\r\n7,x,1\n\"a \"\"q\"\"\",NA,1\n,eco,1\n",
+                 {"machine", "mode", "y"}) ==
+        Texts{"1 1 0 0 1", "1 1 0 0 1", "1 0 0 1 0", "1 0 1 0 0",
+              "missing_value; row 5: field \"machine\": missing value"});
+  PayloadSettings numbers = settings_for(PayloadFormat::f64, {"machine", "mode", "y"});
+  numbers.map = FeatureMap::parse(map).value();
+  CHECK(PayloadParser::create(numbers).refusal().text ==
+        "f64 holds numbers only, and the features take 'machine' for a text");
+}
+
 TEST_CASE("columns that cannot make rows are refused") {
   const auto refused = [](PayloadFormat format, std::vector<std::string> columns) {
     return !PayloadParser::create(settings_for(format, std::move(columns)));

@@ -61,6 +61,25 @@ TEST_CASE("every row is folded, a duplicate or refused by name") {
   CHECK(state.sensors().gaps() == 0);
 }
 
+TEST_CASE("a feature without a value is a refusal of its own, and a replay counts the same") {
+  StreamStateSettings settings = settings_of();
+  settings.payload.map = FeatureMap::parse("1,log(t)").value();
+  settings.estimator.state.feature_map = "1,log(t)";
+  StreamState state = StreamState::create(settings).value();
+  const MessageEffect effect = state.apply(message(
+      R"([{"t":1,"y":2,"seq":1},{"t":-1,"y":2,"seq":2},{"t":-2,"y":2,"seq":3},{"t":-1,"y":2,"seq":2}])"));
+  CHECK(effect.folded == 1);
+  CHECK(effect.refused == 2);
+  CHECK(effect.duplicate == 1);
+  CHECK(effect.first_refusal == "row 2: log(t): t is -1, and only positive numbers have a log");
+  using Reasons = std::vector<std::pair<std::string, std::uint64_t>>;
+  CHECK(state.refused() == Reasons{{"undefined_feature", 2}});
+  CHECK(state.sensors().gaps() == 0);
+  const auto restored = StreamState::restore(state.sections(), settings);
+  REQUIRE_MESSAGE(restored, restored.refusal().text);
+  CHECK(restored.value().refused() == Reasons{{"undefined_feature", 2}});
+}
+
 TEST_CASE("a wrong clock that is found out only when the first block ends leaves counts that add up") {
   StreamStateSettings settings = settings_of();
   settings.estimator.state.memory = {Memory::Kind::half_life_seconds, 3600.0};

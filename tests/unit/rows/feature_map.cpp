@@ -152,3 +152,19 @@ TEST_CASE("an unknown column is refused with the nearest known one") {
   CHECK(map.refusal().text.find("pressure, flow") != std::string::npos);
   CHECK(FeatureMap::parse("1,zzzzz", {"pressure"}).refusal().text.find("did you mean") == std::string::npos);
 }
+
+TEST_CASE("a backquote in a column's name is written twice between backquotes") {
+  const std::vector<std::string> columns{"a`b", "`", "t"};
+  const Outcome<FeatureMap> map = FeatureMap::parse("1,`a``b`*t,````^2", columns);
+  REQUIRE_MESSAGE(map, map.refusal().text);
+  CHECK(map.value().names() == std::vector<std::string>{"1", "`a``b`*t", "````^2"});
+  const Outcome<FeatureMap> again = FeatureMap::parse(map.value().text());
+  REQUIRE(again);
+  CHECK(again.value().columns() == std::vector<std::string>{"a`b", "t", "`"});
+  CHECK(again.value().text() == map.value().text());
+  CHECK(FeatureMap::plain(columns).value().names() == std::vector<std::string>{"1", "`a``b`", "````", "t"});
+  for (const char* open : {"`a``b", "``", "`", "```"}) {
+    CAPTURE(open);
+    CHECK_FALSE(FeatureMap::parse(open));
+  }
+}

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -102,6 +103,26 @@ TEST_CASE("as many rows as a small group holds are not exceeded") {
   CHECK(group.rows() == 600);
   CHECK(group.append(group_of(8, 400, 0)));
   CHECK(group.full());
+}
+
+TEST_CASE("ten thousand groups of fewer than a thousand rows of four features stay within a GiB") {
+  constexpr std::size_t groups = 100;
+  constexpr std::size_t rows = 999;
+  constexpr std::size_t budget = (std::size_t{1} << 30) / 10'000;  // of a group
+  const double x[] = {1.0, 0.5, -0.25, 2.0};
+  const std::size_t before = ::mallinfo2().uordblks;
+  std::vector<FewRows> held;
+  for (std::size_t g = 0; g < groups; ++g) {
+    FewRows& group = held.emplace_back(4, 0, g + 1);
+    for (std::size_t i = 0; i < rows; ++i) group.add({x, static_cast<double>(i)}, i * groups + g);
+  }
+  const std::size_t taken = ::mallinfo2().uordblks - before;
+  for (const FewRows& group : held) {
+    CHECK(group.rows() == rows);
+    CHECK(group.bytes() >= rows * 4 * sizeof(double));  // three features, the constant apart, and y
+    CHECK(group.bytes() < budget / 2);
+  }
+  if (taken > 0) CHECK(taken / groups < budget / 2);  // an allocator that a sanitizer replaced says nothing
 }
 
 TEST_CASE("a file of groups gives back each model, and says what it holds without reading it") {

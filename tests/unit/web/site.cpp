@@ -180,6 +180,29 @@ TEST_CASE_FIXTURE(Fixture, "questions that cannot be answered are refused by row
   CHECK(predict("{\"rows\":" + std::string(60000, '[')).status == 400);
 }
 
+TEST_CASE_FIXTURE(Fixture, "a prediction needs a value of every feature, and says which has none") {
+  StreamView stream = *daemon.find("pump");
+  FitView fit = *stream.fit;
+  fit.model.map = FeatureMap::parse("1,log(t)").value();
+  stream.fit = std::make_shared<const FitView>(fit);
+  daemon.set(stream);
+  CHECK(predict(R"({"rows":[{"t":1}]})").status == 200);
+  CHECK(predict(R"({"rows":[{"t":1},{"t":-2}]})").status == 400);
+  CHECK(text_of(predict(R"({"rows":[{"t":1},{"t":-2}]})")) ==
+        "row 2 has no value of log(t): t is -2, and only positive numbers have a log");
+  fit.model.map = FeatureMap::parse(R"(1,mode{"1","3"})").value();
+  stream.fit = std::make_shared<const FitView>(fit);
+  daemon.set(stream);
+  const auto expected = [&](const std::string& row) {
+    return json_of(predict(R"({"rows":[)" + row + "]}"))["predictions"][0]["expected"];
+  };
+  CHECK(expected(R"({"mode":"3"})") != expected(R"({"mode":"1"})"));
+  CHECK(expected(R"({"mode":3})") == expected(R"({"mode":"3"})"));
+  CHECK(expected(R"({"mode":3.0})") == expected(R"({"mode":"3"})"));
+  CHECK(text_of(predict(R"({"rows":[{"mode":null}]})")) == "row 1 has no text in column mode");
+  CHECK(text_of(predict(R"({"rows":[{"mode":"2"}]})")).find("row 1 has no value of mode==\"3\"") == 0);
+}
+
 TEST_CASE_FIXTURE(Fixture, "answers carry what keeps a browser safe") {
   const std::string head = head_of(get("/api/v1/streams"), true);
   for (const std::string line :
