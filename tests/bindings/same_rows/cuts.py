@@ -25,6 +25,17 @@ def parts(random):
     return [numpy.flatnonzero(owner == part) for part in range(len(shares)) if (owner == part).any()]
 
 
+def two_features(seed):
+    return rows.make(ROWS, seed=seed)
+
+
+def pump(seed):
+    """One feature far from zero, and noise that is a hundredth of the spread of y."""
+    random = numpy.random.default_rng(seed)
+    flow = 10 * random.random(ROWS)
+    return flow[:, None], 2 + flow * numpy.where(random.random(ROWS) < 0.33, 3.0, 1.0) + 0.1 * random.standard_normal(ROWS)
+
+
 def fit(x, y, shared_out, numbered, polish):
     models = [mixstream.Mixstream(2, polish=polish).partial_fit(x[part], y[part], row=part if numbered else None) for part in shared_out]
     for other in models[1:]:
@@ -38,10 +49,10 @@ def by_first_slope(report):
     return [numpy.array([law[name] for law in laws]) for name in ("coefficients", "coefficients_se")]
 
 
-def measure(numbered, polish):
+def measure(make, numbered, polish):
     shifts, statuses = [], []
     for seed in range(DATA_SETS):
-        x, y = rows.make(ROWS, seed=seed)
+        x, y = make(seed)
         whole, errors = by_first_slope(fit(x, y, [numpy.arange(ROWS)], numbered, polish))
         random = numpy.random.default_rng(seed)
         for _ in range(CUTS):
@@ -49,10 +60,11 @@ def measure(numbered, polish):
             shifts.append(float((abs(by_first_slope(report)[0] - whole) / errors).max()))
             statuses.append(report.status)
     middle, most, largest = numpy.quantile(shifts, [0.5, 0.9, 1.0])
-    return {"row numbers": numbered, "polish": polish, "fits": len(shifts), "ok": statuses.count("ok"), "median": float(f"{middle:.2g}"),
+    return {"rows": make.__name__, "row numbers": numbered, "polish": polish, "fits": len(shifts), "ok": statuses.count("ok"), "median": float(f"{middle:.2g}"),
             "ninth decile": float(f"{most:.2g}"), "largest": float(f"{largest:.2g}")}
 
 
-for given in (True, False):
-    for polish in ("off", "scoring"):
-        print(json.dumps(measure(given, polish)), flush=True)
+for made in (two_features, pump):
+    for given in (True, False):
+        for polish in ("off", "scoring"):
+            print(json.dumps(measure(made, given, polish)), flush=True)
