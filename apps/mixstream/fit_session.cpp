@@ -109,6 +109,7 @@ void FitSession::begin_part(std::uint64_t source, std::uint64_t position) {
   position_ = position;
   rows_of_input_ = 0;
   estimator().go_on_at({0, source});
+  estimator().begin_chains();
 }
 
 /// The group's own, if it has or gets one; a group of few rows gets it with its next row too many.

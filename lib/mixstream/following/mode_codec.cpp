@@ -47,6 +47,7 @@ class Reading {
   void number(bool& value) { value = in_.take<std::uint64_t>() != 0; }
   void number(std::uint32_t& value) { value = static_cast<std::uint32_t>(in_.take<std::uint64_t>()); }
   void number(Modes& value) { value = named<Modes>(Modes::gated); }
+  void number(ChainNext& value) { value = named<ChainNext>(ChainNext::begins_after_cut); }
   void number(NoiseModel& value) { value = named<NoiseModel>(NoiseModel::known); }
   void list(std::vector<double>& values) {
     values.resize(count(sizeof(double)));
@@ -90,7 +91,7 @@ constexpr auto chain_entry = [](auto& a, auto& entry) {
   a.number(entry.time);
   a.number(entry.spoke);
   a.number(entry.missing);
-  a.number(entry.begins);
+  a.number(entry.next);
 };
 
 constexpr auto chains = [](auto& a, auto& state) {

@@ -106,6 +106,41 @@ TEST_CASE("one whole pass agrees with the numpy reference") {
   }
 }
 
+TEST_CASE("a polish carried to other coordinates is the polish of rows in those coordinates") {
+  const Layout layout{2, 0};
+  const Pilot pilot{{0.0, 0.25, -1.5}, {1.0, 0.5, 4.0}};
+  ModeShape remembering = two_laws;
+  remembering.noise = NoiseModel::per_component;
+  remembering.noise_shape = {true, true};
+  const ModeShape gated{2, 2, Modes::gated, {0, 1}, NoiseModel::shared, {}};
+  for (const ModeShape& shape : {two_laws, remembering, gated}) {
+    const Mixture laws = near_truth().laws;
+    const ModePolishSettings settings{.first_move = 512, .move_every = 1024, .most_chains = 2};
+    ModePolish there(model_from(laws, shape, 0.9), shape, settings);
+    ModePolish here(model_from(to_pilot(laws, layout, pilot), shape, 0.9), shape, settings);
+    Stream stream;
+    for (unsigned t = 0; t < 2000; ++t) {
+      const Row row = stream.next();
+      std::vector<double> variables(3);
+      to_pilot(row, layout, pilot, variables);
+      const std::vector<double> x{1.0, variables[1]};
+      there.absorb(row, {0, t == 0 ? 0U : 1U});
+      here.absorb({x, variables[2]}, {0, t == 0 ? 0U : 1U});
+    }
+    REQUIRE(there.take_coordinates(layout, pilot));
+    const ModeFit carried = there.fit();
+    const ModeFit told = here.fit();
+    CHECK(largest_gap(carried.parameters, told.parameters) < 1e-9);
+    CHECK(largest_gap(carried.covariance.values, told.covariance.values) < 1e-9);
+    CHECK(there.log_likelihood() == doctest::Approx(here.log_likelihood()).epsilon(1e-9));
+    if (shape.modes == Modes::persistent)
+      CHECK(carried.dispersion == doctest::Approx(told.dispersion).epsilon(1e-6));
+  }
+  ModePolish without(model_from(near_truth().laws, {2, 2, Modes::gated, {1}, NoiseModel::shared, {}}),
+                     {2, 2, Modes::gated, {1}, NoiseModel::shared, {}});
+  CHECK(!without.take_coordinates(layout, pilot));
+}
+
 TEST_CASE("a polish goes on bit for bit from its state, in the middle of a block") {
   Stream stream;
   ModePolish polish(near_truth(), two_laws, {.first_move = 256, .move_every = 512, .most_chains = 2});
