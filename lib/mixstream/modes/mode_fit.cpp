@@ -273,9 +273,9 @@ Done ModePolish::merge(const ModePolish& other) {
       add_batch(batch.weight, transposed_product(inverse, batch.score),
                 relabelled_batch(state_.shape, batch.information, order, inverse));
   }
-  if (persists()) admit_cells();
   find_step();
   take_step();
+  if (persists()) admit_cells();  // once they stand where their counts are
   state_.older = state_.sums;
   return std::monostate{};
 }

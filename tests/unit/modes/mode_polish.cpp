@@ -106,6 +106,32 @@ TEST_CASE("one whole pass agrees with the numpy reference") {
   }
 }
 
+TEST_CASE("parts too short to move their anchor tell what they saw of rare ways") {
+  for (const unsigned parts : {1U, 3U, 7U}) {
+    CAPTURE(parts);
+    Stream stream;
+    ModePolish one(near_truth(), two_laws, {.first_move = 1000, .move_every = 12500, .most_chains = 1});
+    for (unsigned t = 0; t < 40000; ++t) one.absorb(stream.next(), {0, t == 0 ? 0U : 1U});
+    ModePolish led = one;
+    const ModePolishSettings settled{.first_move = 12500, .move_every = 12500, .most_chains = 1};
+    std::vector<ModePolish> branches;
+    for (unsigned part = 0; part < parts; ++part) branches.emplace_back(led.anchor(), two_laws, settled);
+    for (unsigned t = 0; t < 35000; ++t) {
+      const Row row = stream.next();
+      one.absorb(row, {0, 1});
+      branches[t * parts / 35000].absorb(
+          row, {0, t * parts / 35000 == (t - 1) * parts / 35000 && t > 0 ? 1U : 0U});
+    }
+    ModePolish sum = branches[0];
+    for (unsigned part = 1; part < parts; ++part) REQUIRE(sum.merge(branches[part]));
+    REQUIRE(led.merge(sum));
+    const ModeFit together = led.fit();
+    const ModeFit told = one.fit();
+    for (std::size_t q = 0; q < told.parameters.size(); ++q)
+      CHECK(std::abs(together.parameters[q] - told.parameters[q]) < 0.15 * std::sqrt(told.covariance(q, q)));
+  }
+}
+
 TEST_CASE("a polish carried to other coordinates is the polish of rows in those coordinates") {
   const Layout layout{2, 0};
   const Pilot pilot{{0.0, 0.25, -1.5}, {1.0, 0.5, 4.0}};
