@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 
 from daemon import STREAM, Broker, Daemon, check, place, row, wait_until
 
@@ -151,7 +152,11 @@ def compare_with_a_replay(same_state, daemon, folder):
 
 
 def fit_of(daemon):
-    return json.loads(daemon.get("/api/v1/streams/pump/model"))
+    """The newest fit; of no rows while there is none."""
+    try:
+        return json.loads(daemon.get("/api/v1/streams/pump/model"))
+    except urllib.error.HTTPError:
+        return {"rows": 0}
 
 
 def settle(daemon, rows):

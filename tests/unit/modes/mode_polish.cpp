@@ -100,9 +100,9 @@ TEST_CASE("one whole pass agrees with the numpy reference") {
                       {.first_move = 1024, .move_every = 4096, .most_chains = 1});
     for (std::size_t t = 0; t < golden.rows; ++t) polish.absorb(golden.row(t), {0, t == 0 ? 0U : 1U});
     CHECK(polish.state().moves == 2);
-    CHECK(largest_gap(polish.parameters(), golden.lists.at("passed")) < 1e-7);
-    CHECK(largest_gap(polish.state().sums.counts, golden.lists.at("counts")) < 1e-7);
-    CHECK(largest_gap(polish.fit().covariance.values, golden.lists.at("covariance")) < 1e-7);
+    CHECK(largest_gap(polish.parameters(), golden.lists.at("passed")) < 1e-9);
+    CHECK(largest_gap(polish.state().sums.counts, golden.lists.at("counts")) < 1e-9);
+    CHECK(largest_gap(polish.fit().covariance.values, golden.lists.at("covariance")) < 1e-9);
   }
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("parts too short to move their anchor tell what they saw of rare ways"
     const ModeFit together = led.fit();
     const ModeFit told = one.fit();
     for (std::size_t q = 0; q < told.parameters.size(); ++q)
-      CHECK(std::abs(together.parameters[q] - told.parameters[q]) < 0.15 * std::sqrt(told.covariance(q, q)));
+      CHECK(std::abs(together.parameters[q] - told.parameters[q]) < 0.5 * std::sqrt(told.covariance(q, q)));
   }
 }
 
