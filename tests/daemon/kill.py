@@ -23,6 +23,7 @@ AT_ONCE = 20000  # messages that a broker may hold: from 65,536 on mosquitto 2.0
 MOST_IDLE = 0.1  # share of rounds that may be killed with nothing on its way
 LAWS = ((1.0, 2.0), (-1.0, 0.5))
 STAY = 0.98  # of persistent laws
+OPENING = 600  # messages, by which a polish of modes has begun: every kill falls inside a run
 IN_SNAPSHOTS = 0.25  # share of rounds whose kill waits for a snapshot that is being written
 
 
@@ -204,6 +205,11 @@ def main():
         feeder = Feeder(broker, seed + 1, STAY if persistent else 0)
         started.append(feeder.pub)
         feeder.start()
+        if persistent:
+            daemon.start().wait_ready()
+            feeder.wanted = OPENING
+            wait_until(lambda: fit_of(daemon).get("stage") == "polished", 60, "modes are followed")
+            daemon.kill()
         state = os.path.join(beaten, "state", "pump")
         unstored = play(rounds, daemon, feeder, state, numbers)
         idle = sum(count <= 0 for count in unstored)
