@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 MIXSTREAM = sys.argv.pop(1)
+BEFORE = pathlib.Path(__file__).resolve().parents[1] / "compat" / "modes-uncounted.state"
 ROWS = 40000  # of each half
 NEAR = 0.3  # standard errors: what anchors that met other rows make of it
 UNIT = 10.0, 30.0  # scale and shift of u in the second half: its coordinates are others
@@ -64,6 +65,14 @@ class MergedSensors(unittest.TestCase):
             pairs += zip(ours, theirs, errors)
         for ours, theirs, error in pairs:
             self.assertLess(abs(ours - theirs), NEAR * error)
+
+    def test_a_state_from_before_cuts_between_files_were_counted(self):
+        # of two files with 150 rows each; a run that goes on from it counts as ever
+        with tempfile.TemporaryDirectory() as folder:
+            more = pathlib.Path(folder) / "more.csv"
+            more.write_text("\n".join(["sensor,u,y", *half(0, ((1.0, 1.0), (-1.0, 0.8)))]) + "\n")
+            fit = fit_of(ran("fit", "-q", "--json", "--load", BEFORE, more, more))
+            self.assertEqual((fit["rows"], fit["modes"]["chains_cut"]), (300 + 2 * ROWS, 1))
 
     def test_persistent_modes(self):
         self.check("--modes", "persistent")
