@@ -30,7 +30,7 @@ void MpiCommand::add_to(CLI::App& command) {
       "Files that every process can open, or patterns in quotes such as 'day*.csv'; read as one stream, in "
       "order");
   for (const char* of_one_process :
-       {"--threads", "--group", "--max-groups", "--half-life", "--window", "--split", "--time", "--gap"})
+       {"--threads", "--group", "--max-groups", "--half-life", "--window", "--split"})
     command.get_option(of_one_process)->group("");  // not in the help; check_words says why
   constexpr const char* long_jobs = "Long jobs";
   command
@@ -105,10 +105,11 @@ std::string MpiCommand::job(const std::vector<std::string>& files) const {
       word(solve.components), word(solve.method), word(solve.noise), word(solve.noise_variance),
       word(solve.noise_third), word(solve.lambda2), word(solve.lambda3), word(solve.lambda),
       word(solve.objective), solve.allow_singular, word(solve.guard), word(solve.polish), word(solve.seed));
+  job += fmt::format("modes={} gate={} tolerance={} time={} sensor={} gap={}\n", word(solve.modes),
+                     word(solve.gate), word(solve.tolerance), fit.time, fit.sensor, fit.gap);
   job += fmt::format("y={} x={} weight={} na={} every={} load={} sample={}\n", fit.response, fit.features,
                      fit.weight, fit.missing, fit.every, fit.load, word(fit.sample_rows));
-  job += fmt::format("format={} delimiter={} header={} width={} line={}\n", fit.input.format,
-                     fit.input.delimiter, !fit.input.no_header, fit.input.width, fit.input.max_line);
+  job += fmt::format("input={} line={}\n", fit.input.as_words(), fit.input.max_line);
   for (const std::string& file : files) {
     struct stat status {};
     ::stat(file.c_str(), &status);
@@ -121,8 +122,12 @@ std::string MpiCommand::job(const std::vector<std::string>& files) const {
 Outcome<PartSettings> MpiCommand::part_settings() const {
   Outcome<InputSettings> input = fit.input.settings();
   if (!input) return input.refusal();
-  return PartSettings{
-      {fit.strict, fit.missing == "error"}, std::move(input).value(), fit.weight, fit.time, fit.memory << 20};
+  return PartSettings{{fit.strict, fit.missing == "error"},
+                      std::move(input).value(),
+                      fit.weight,
+                      fit.time,
+                      fit.sensor,
+                      fit.memory << 20};
 }
 
 int MpiCommand::run(Ranks& ranks) const {

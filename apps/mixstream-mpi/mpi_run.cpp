@@ -12,6 +12,7 @@
 
 #include "checkpoint.hpp"
 #include "fit_run.hpp"
+#include "mixstream/modes/modes_now.hpp"
 #include "mixstream/moments/codec.hpp"
 #include "output.hpp"
 #include "signals.hpp"
@@ -41,6 +42,7 @@ class MpiRun final : public FitRun {
  protected:
   void read_files() override;
   bool hand_over(const RowReader& reader) override;
+  bool modes_have_begun() const;
   void publish_all() override;
   std::uint64_t rows_seen() const override { return session().rows() + rows_in_branches_; }
 
@@ -98,7 +100,14 @@ bool MpiRun::hand_over(const RowReader& reader) {
   const bool polishes =
       settings.solve.method == FitMethod::standard && settings.solve.polish != PolishKind::off;
   const std::uint64_t alone = settings.polish.first_check + moves_alone * settings.polish.move_every;
-  return handed_over_ = ready_for_parts() && (!polishes || session().rows() >= alone);
+  return handed_over_ = ready_for_parts() && (!polishes || session().rows() >= alone) && modes_have_begun();
+}
+
+/// Ranks follow modes at the leader's anchor. Before there is one, what follows what would be lost.
+bool MpiRun::modes_have_begun() const {
+  const Estimator& estimator = session().estimator();
+  ModesNow now;
+  return estimator.settings().solve.modes == Modes::independent || estimator.describe_modes(now);
 }
 
 /// Goes on from the checkpoint, if there is one.

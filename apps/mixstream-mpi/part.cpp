@@ -90,9 +90,9 @@ Done Part::begin_branch(std::span<const std::byte> bytes) {
   if (!session_) {
     Outcome<FeatureMap> map = FeatureMap::parse(known.state.feature_map);
     if (!map) return map.refusal();
-    session_.emplace(
-        RowPlan{std::move(map).value(), known.state.response, settings_.weight, settings_.time, ""}, known,
-        1);
+    session_.emplace(RowPlan{std::move(map).value(), known.state.response, settings_.weight, settings_.time,
+                             "", settings_.sensor},
+                     known, 1);
   }
   session_->resume(std::move(branch).value());
   session_->begin_part(source_, segment_ < share_.size() ? share_[segment_].position : 0);

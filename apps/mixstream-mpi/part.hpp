@@ -18,6 +18,7 @@ struct PartSettings {
   InputSettings input;
   std::string weight;           ///< column, or empty
   std::string time;             ///< column, or empty
+  std::string sensor;           ///< column, or empty
   std::uint64_t memory_budget;  ///< bytes
 };
 

@@ -109,6 +109,7 @@ void FitSession::begin_part(std::uint64_t source, std::uint64_t position) {
   position_ = position;
   rows_of_input_ = 0;
   estimator().go_on_at({0, source});
+  estimator().begin_chains();
 }
 
 /// The group's own, if it has or gets one; a group of few rows gets it with its next row too many.
@@ -192,8 +193,10 @@ bool FitSession::absorb_rows(const Batch& batch, std::size_t from, std::size_t t
   while (from < to) {
     const std::uint64_t until_due = std::max<std::uint64_t>(rows_until_fit(), 1);
     const std::size_t stop = from + static_cast<std::size_t>(std::min<std::uint64_t>(to - from, until_due));
-    for (; from < stop; ++from) {
+    // A row may ask for a fit at once: then it is made there, wherever the batch ends.
+    for (bool due = false; from < stop && !due; ++from) {
       if (!absorb_row(only, batch, from, listener)) return false;
+      due = only.fit_is_due();
     }
     if (!fit_if_due(listener)) return false;
   }

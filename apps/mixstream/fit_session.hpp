@@ -90,7 +90,7 @@ class FitSession {
   void end_input() { end_inputs_at(next_position()); }
 
   /// Rows that follow come from a part of a stream that another session leads, whose first row has this
-  /// position.
+  /// position; no chain goes on into it.
   void begin_part(std::uint64_t source, std::uint64_t position);
 
   std::uint64_t first_position() const noexcept { return position_; }  ///< of the input or part being read

@@ -5,6 +5,8 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,6 +24,9 @@ struct Slot {
   std::vector<double> numbers;
   std::vector<RowPlace> places;
   std::vector<RefusedRow> refused;
+  std::vector<std::string_view> texts;
+  std::vector<std::string_view> lines;
+  std::string characters;  // of the texts and lines
   std::uint64_t bytes_taken = 0;
   std::uint64_t offset = 0;
   std::exception_ptr failure;
@@ -37,9 +42,35 @@ struct Slot {
     refused.assign(batch.refused.begin(), batch.refused.end());
     batch.numbers = numbers.data();
     batch.places = places;
+    keep_texts(batch);
     batch.refused = refused;
   } catch (...) {
     failure = std::current_exception();
+  }
+
+  /// Texts lie in the reader's memory, which its next batch takes.
+  void keep_texts(Batch& batch) {
+    std::size_t size = 0;
+    for (const std::string_view text : batch.texts) size += text.size();
+    for (const std::string_view line : batch.lines) size += line.size();
+    for (const RefusedRow& row : refused) size += row.text.size() + row.line.size();
+    characters.clear();
+    characters.reserve(size);  // views into it stay
+    const auto kept = [&](std::string_view text) {
+      const std::size_t begin = characters.size();
+      characters.append(text);
+      return std::string_view(characters).substr(begin);
+    };
+    texts.clear();
+    lines.clear();
+    for (const std::string_view text : batch.texts) texts.push_back(kept(text));
+    for (const std::string_view line : batch.lines) lines.push_back(kept(line));
+    for (RefusedRow& row : refused) {
+      row.text = kept(row.text);
+      row.line = kept(row.line);
+    }
+    batch.texts = texts;
+    batch.lines = lines;
   }
 
   bool last() const noexcept { return failure || !*outcome || outcome->value().end; }

@@ -1,5 +1,7 @@
 """kill -9 at random moments under QoS 1 load: nothing acknowledged is lost, nothing is folded twice, and the state is
-that of a run that nobody interrupted.  kill.py MIXSTREAMD SAME_STATE [ROUNDS [SEED]]"""
+that of a run that nobody interrupted.  kill.py MIXSTREAMD SAME_STATE [ROUNDS [SEED]] [persistent]
+
+persistent: the laws of the rows last, the stream follows modes, and no kill may cut a chain."""
 
 import json
 import os
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 
 from daemon import STREAM, Broker, Daemon, check, place, row, wait_until
 
@@ -18,15 +21,20 @@ LEAST_MESSAGES = 2  # that a round must take in before it is killed
 BURST = 10  # messages that are on their way when the kill falls
 AT_ONCE = 20000  # messages that a broker may hold: from 65,536 on mosquitto 2.0.11 stands still, for every client
 MOST_IDLE = 0.1  # share of rounds that may be killed with nothing on its way
+LAWS = ((1.0, 2.0), (-1.0, 0.5))
+STAY = 0.98  # of persistent laws
+OPENING = 600  # messages, by which a polish of modes has begun: every kill falls inside a run
 IN_SNAPSHOTS = 0.25  # share of rounds whose kill waits for a snapshot that is being written
 
 
 class Feeder(threading.Thread):
     """Publishes numbered messages at QoS 1 until stopped; what it sent stays in `lines`."""
 
-    def __init__(self, broker, seed):
+    def __init__(self, broker, seed, stay):
         super().__init__(daemon=True)
         self.numbers = random.Random(seed)
+        self.stay = stay  # chance that the next row follows the law of the one before
+        self.law = 0
         self.lines = []
         self.ending = False
         self.pub = subprocess.Popen(["mosquitto_pub", "-p", str(broker.port), "-q", "1", "-t", "plant/pump", "-l"],
@@ -38,12 +46,19 @@ class Feeder(threading.Thread):
             if len(self.lines) >= self.wanted:
                 time.sleep(0.002)
                 continue
-            rows = [[round(v, 6) for v in row(self.numbers)] for _ in range(ROWS)]
+            rows = [[round(v, 6) for v in self.row()] for _ in range(ROWS)]
             line = json.dumps({"sensor": "a", "seq": len(self.lines) * ROWS, "rows": rows}, separators=(",", ":"))
             self.pub.stdin.write(line + "\n")
             self.pub.stdin.flush()
             self.lines.append(line)
             time.sleep(self.numbers.random() * 0.002)
+
+    def row(self):
+        if self.stay == 0:
+            return row(self.numbers)
+        if self.numbers.random() > self.stay:
+            self.law = 1 - self.law
+        return row(self.numbers, LAWS[self.law:self.law + 1])
 
     def end(self):
         self.ending = True
@@ -137,6 +152,14 @@ def compare_with_a_replay(same_state, daemon, folder):
     check(result.returncode == 0, f"the replayed state is another: {result.stdout + result.stderr}")
 
 
+def fit_of(daemon):
+    """The newest fit; of no rows while there is none."""
+    try:
+        return json.loads(daemon.get("/api/v1/streams/pump/model"))
+    except urllib.error.HTTPError:
+        return {"rows": 0}
+
+
 def settle(daemon, rows):
     """Waits for the rows as long as more of them come."""
     have, since = -1, time.monotonic()
@@ -148,13 +171,25 @@ def settle(daemon, rows):
         time.sleep(0.05)
 
 
+def check_modes(fit):
+    """The modes are followed, and no chain ever began anew: a restart goes on in the middle of a run."""
+    modes = fit.get("modes")
+    check(modes is not None and fit["stage"] == "polished", f"no polish of modes: {fit}")
+    check(modes["chains_cut"] == 0, f"{modes['chains_cut']} chains were cut")
+    away = [1.0 - modes["transitions"][h][h] for h in range(2)]
+    check(all(0.5 * (1.0 - STAY) < share < 2.0 * (1.0 - STAY) for share in away), f"transitions {modes['transitions']}")
+
+
 def main():
-    program, same_state = sys.argv[1:3]
-    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 200
-    seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 30)
+    persistent = "persistent" in sys.argv
+    words = [word for word in sys.argv[1:] if word != "persistent"]
+    program, same_state = words[:2]
+    rounds = int(words[2]) if len(words) > 2 else 200
+    seed = int(words[3]) if len(words) > 3 else random.randrange(1 << 30)
     print(f"seed {seed}", flush=True)
     numbers = random.Random(seed)
     stream = STREAM + 'refit_interval = "0.2s"\nsnapshot_interval = "0.1s"\n'
+    stream += 'modes = "persistent"\n' if persistent else ""
     with place() as (folder, started):
         broker = Broker(folder)
         started.append(broker)
@@ -167,9 +202,14 @@ def main():
         daemon.start().wait_ready()  # the broker keeps what comes from here on
         time.sleep(0.5)
         daemon.kill()
-        feeder = Feeder(broker, seed + 1)
+        feeder = Feeder(broker, seed + 1, STAY if persistent else 0)
         started.append(feeder.pub)
         feeder.start()
+        if persistent:
+            daemon.start().wait_ready()
+            feeder.wanted = OPENING
+            wait_until(lambda: fit_of(daemon).get("stage") == "polished", 60, "modes are followed")
+            daemon.kill()
         state = os.path.join(beaten, "state", "pump")
         unstored = play(rounds, daemon, feeder, state, numbers)
         idle = sum(count <= 0 for count in unstored)
@@ -179,6 +219,9 @@ def main():
         rows = len(feeder.lines) * ROWS
         daemon.start().wait_ready()
         settle(daemon, rows)
+        if persistent:
+            wait_until(lambda: fit_of(daemon)["rows"] == rows, 60, "a fit of all rows")
+            check_modes(fit_of(daemon))
         check(daemon.terminate() == 0, "SIGTERM does not end it with 0")
 
         other = Daemon(program, calm, stream, broker, mqtt='client_id = "calm"', log="warning")

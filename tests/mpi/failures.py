@@ -113,9 +113,14 @@ class Failures(unittest.TestCase):
         self.interrupted(folder, 2, [*self.words, self.first, self.second], 0.0)
         if not (folder / "checkpoint.mix").exists():
             self.skipTest("ended before its first checkpoint")
-        done = job(2, "-k", "3", "-y", "y", "-x", "1,t,t^3", "--checkpoint", folder, self.first, self.second)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("belongs to another job", done.stderr)
+        for words in (["-k", "3"], ["--modes", "persistent"], ["--modes", "gated", "--gate", "1,t"], ["--sensor", "t"],
+                      ["--time", "t"], ["--time", "t", "--gap", "1s"], ["--noise", "per-law"], ["--tolerance", "0.2"],
+                      ["--decimal", ","]):
+            with self.subTest(words=words):
+                same = self.words[2:] if "-k" in words else self.words
+                done = job(2, *same, *words, "--checkpoint", folder, self.first, self.second)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("belongs to another job", done.stderr)
 
     # kill -9
 

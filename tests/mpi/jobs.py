@@ -49,6 +49,15 @@ def simulate(path, rows, seed, laws=2, words=()):
     return pathlib.Path(path)
 
 
+def simulate_in_order(path, rows, seed, sensors):
+    """A CSV file of rows of so many sensors in turn, with the columns sensor, u and y, whose laws last for 50 rows of a sensor."""
+    with open(path, "w") as out:
+        subprocess.run([MIXSTREAM, "simulate", "-x", "1,u", "-k", "2", "--coefficients", "1,1,-1,1", "-n", str(rows), "--noise", "0.25",
+                        "--stay", "0.98", "--wander", "0.9", "--sensors", str(sensors), "--seed", str(seed)], stdout=out, check=True,
+                       timeout=PATIENCE)
+    return pathlib.Path(path)
+
+
 def as_ndjson(source, path):
     names, *lines = source.read_text().splitlines()
     names = names.split(",")

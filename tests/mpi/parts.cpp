@@ -57,7 +57,7 @@ Work work_of(const std::string& path, std::uint64_t size, Share share) {
 }
 
 Part part_with(const Work& work, const Bytes& branch, std::size_t batch_rows = 1024) {
-  PartSettings settings{{}, {}, "", "", 1ULL << 30};
+  PartSettings settings{{}, {}, "", "", "", 1ULL << 30};
   settings.input.batch_rows = batch_rows;
   Part part(settings);
   part.take_work(work, 0, 77);

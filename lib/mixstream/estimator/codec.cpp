@@ -17,6 +17,7 @@ constexpr std::size_t most_events = 64;
 constexpr std::uint32_t doubt_bit = 4;      // beside a small number: states from before it hold none
 constexpr std::uint32_t tentative_bit = 8;  // likewise
 constexpr std::uint32_t modes_bit = 16;     // rows in order follow instead of a polish
+constexpr std::uint32_t cuts_bit = 32;      // and chains cut between files, parts and merges are counted
 constexpr std::uint32_t branch_bit = 4;     // beside the kind of noise
 constexpr std::uint64_t singular_bit = 1;   // of the paper's choices, in one number
 constexpr std::uint64_t published_bit = 2;
@@ -213,8 +214,11 @@ void put(ByteWriter& out, const PolishDriverState& driver) {
   const bool begun = driver.polish.has_value() && driver.drift.has_value();
   const std::uint32_t parts = !begun ? 0U : driver.stepwise ? 2U : 1U;
   out.put(parts | (driver.in_doubt ? doubt_bit : 0U) | (driver.tentative ? tentative_bit : 0U) |
-          (driver.modes ? modes_bit : 0U));
-  if (driver.modes) put(out, *driver.modes);
+          (driver.modes ? modes_bit | cuts_bit : 0U));
+  if (driver.modes) {
+    put(out, *driver.modes);
+    out.put(driver.modes->chains.cut_between);
+  }
   if (!begun) return;
   put(out, *driver.polish);
   put(out, *driver.drift);
@@ -230,7 +234,8 @@ PolishDriverState take_driver(ByteReader& in) {
   driver.in_doubt = (parts & doubt_bit) != 0;
   driver.tentative = (parts & tentative_bit) != 0;
   if ((parts & modes_bit) != 0) driver.modes = take_mode_driver(in);
-  parts &= ~(doubt_bit | tentative_bit | modes_bit);
+  if (driver.modes && (parts & cuts_bit) != 0) driver.modes->chains.cut_between = in.take<std::uint64_t>();
+  parts &= ~(doubt_bit | tentative_bit | modes_bit | cuts_bit);
   if (parts == 0) return driver;
   driver.polish = take_polish(in);
   driver.drift = take_drift(in);

@@ -26,6 +26,16 @@ BinMask mask_of(std::uint32_t bins) {
   return mask;
 }
 
+/// What leads from one pilot's coordinates to another's, as a pilot: z' = (z - shift) / scale.
+Pilot between(const Pilot& from, const Pilot& to) {
+  Pilot way = to;
+  for (std::size_t v = 0; v < way.scale.size(); ++v) {
+    way.shift[v] = (to.shift[v] - from.shift[v]) / from.scale[v];
+    way.scale[v] = to.scale[v] / from.scale[v];
+  }
+  return way;
+}
+
 }  // namespace
 
 Estimator::Parts::Parts(const EstimatorSettings& settings, MomentState state)
@@ -311,19 +321,42 @@ Report Estimator::Parts::fit(const SolveSettings& settings) const {
 }
 
 Done Estimator::Parts::merge(const Parts& other, MergeAs as) {
-  const bool same_coordinates = state_.pilot_is_fixed() && other.state_.pilot_is_fixed() &&
-                                state_.fixed_pilot() == other.state_.fixed_pilot();
-  std::optional<PolishDriver> merged;
-  if (same_coordinates && polish_ && other.polish_) {
-    merged = polish_;
-    if (!merged->merge(*other.polish_)) merged.reset();
-  }
+  const std::optional<Pilot> ours = pilot_if_fixed();
   if (Done done = state_.merge(other.state_, as); !done) return done;
-  if (polish_) polish_ = merged ? std::move(*merged) : PolishDriver(polish_settings_);
+  if (polish_) merge_polish(other, ours);
   if (!last_fit_) last_fit_ = other.last_fit_;
   watch_.fit.reset();  // the other's rows are not recent ones
   add_counts(other);
   return std::monostate{};
+}
+
+std::optional<Pilot> Estimator::Parts::pilot_if_fixed() const {
+  return state_.pilot_is_fixed() ? std::optional(state_.fixed_pilot()) : std::nullopt;
+}
+
+/// What this and another driver know, in the coordinates that their rows have together; `ours`: those that
+/// this one has. Where their polishes are of two models both begin anew, and only what is held stays.
+void Estimator::Parts::merge_polish(const Parts& other, const std::optional<Pilot>& ours) {
+  PolishDriver anew(polish_settings_);
+  PolishDriver mine = *polish_;
+  std::optional<PolishDriver> theirs = other.polish_;
+  const bool carried = brought_here(mine, ours) && (!theirs || brought_here(*theirs, other.pilot_if_fixed()));
+  if (carried) {
+    anew.hold(mine);
+    if (theirs) anew.hold(*theirs);
+  }
+  const bool merged = carried && theirs && mine.merge(*theirs);
+  polish_ = merged ? std::move(mine) : std::move(anew);
+}
+
+/// Brings a driver from coordinates of `from`, none: raw ones, to those of the state.
+bool Estimator::Parts::brought_here(PolishDriver& driver, const std::optional<Pilot>& from) const {
+  if (!state_.pilot_is_fixed()) return true;
+  const Layout& layout = state_.settings().layout;
+  const bool raw = !from || driver.holds_raw_rows();
+  const Pilot stands = raw ? Pilot::identity(layout.variables()) : *from;
+  if (stands == state_.fixed_pilot()) return true;
+  return static_cast<bool>(driver.take_coordinates(layout, between(stands, state_.fixed_pilot())));
 }
 
 void Estimator::Parts::add_counts(const Parts& other) {
@@ -347,8 +380,10 @@ Outcome<Estimator::Parts> Estimator::Parts::branch() const {
 Done Estimator::Parts::merge_branch(const Parts& branch) {
   const std::uint64_t rows_before = state_.row_count();
   if (Done done = state_.merge(branch.state_); !done) return done;
-  if (polish_ && polish_->begun() && branch.polish_) {
+  if (polish_ && branch.polish_ && polish_->begun()) {
     if (Done done = polish_->merge_branch(*branch.polish_); !done) return done;
+  } else if (polish_ && branch.polish_) {
+    polish_->hold(*branch.polish_);
   }
   for (DriftEvent event : branch.drift_) {
     event.row += rows_before;

@@ -61,6 +61,9 @@ class Estimator::Parts {
   SolveMemory solve_memory() const;
   Done restore(std::span<const std::byte> bytes);
   bool same_model(const PolishDriverState& driver) const noexcept;
+  std::optional<Pilot> pilot_if_fixed() const;
+  void merge_polish(const Parts& other, const std::optional<Pilot>& ours);
+  bool brought_here(PolishDriver& driver, const std::optional<Pilot>& from) const;
   void add_counts(const Parts& other);
   std::optional<Mixture> labels_in_pilot() const;
   void watch_moments(const Solution& solution);

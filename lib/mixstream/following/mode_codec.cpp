@@ -48,6 +48,7 @@ class Reading {
   void number(bool& value) { value = in_.take<std::uint64_t>() != 0; }
   void number(std::uint32_t& value) { value = static_cast<std::uint32_t>(in_.take<std::uint64_t>()); }
   void number(Modes& value) { value = named<Modes>(Modes::gated); }
+  void number(ChainNext& value) { value = named<ChainNext>(ChainNext::begins_after_cut); }
   void number(NoiseModel& value) { value = named<NoiseModel>(NoiseModel::known); }
   void text(std::string& words) { words = in_.take_text(); }
   void list(std::vector<double>& values) {
@@ -93,7 +94,7 @@ constexpr auto chain_entry = [](auto& a, auto& entry) {
   a.number(entry.time);
   a.number(entry.spoke);
   a.number(entry.missing);
-  a.number(entry.begins);
+  a.number(entry.next);
 };
 
 constexpr auto chains = [](auto& a, auto& state) {

@@ -229,7 +229,7 @@ void ModeDriver::begin(const ModeModel& model, const HeldRows& held, const Mixtu
   if (older) polish_->take_over(*older, 1.0 - static_cast<double>(runs_.size()) / std::max(older->rows, 1.0));
   drift_.emplace(settings_.shape, settings_.drift);
   if (!trace_ || trace_->component_count() != settings_.shape.component_count) begin_trace();
-  chains_.cut();  // what the polish knows of them is the end of a run
+  chains_.restart();  // what the polish knows of them is the end of a run
 }
 
 void ModeDriver::begin_trace() {
@@ -320,7 +320,7 @@ void ModeDriver::begin_trial(const Candidate& now, std::span<const Candidate> ca
     because.push_back(candidate.because);
   }
   trial_.emplace(std::move(entrants), std::move(because));
-  chains_.cut();  // what the entrants know of them is the end of a run
+  chains_.restart();  // what the entrants know of them is the end of a run
   ++resets_;
 }
 
@@ -352,19 +352,53 @@ std::optional<ModePolish> ModeDriver::settled(std::uint64_t rows) const {
                         settings_.polish);
 }
 
-Done ModeDriver::merge(const ModeDriver& other) {
-  if (!polish_ || !other.polish_)
-    return Refusal{Reason::cannot_merge, "only two polishes that have begun can be added"};
-  if (Done done = polish_->merge(*other.polish_); !done) return done;
-  drift_.emplace(settings_.shape, settings_.drift);
+Done ModeDriver::hold(const ModeDriver& other) {
+  if (other.chains_.capacity() > chains_.capacity())
+    return Refusal{Reason::cannot_merge, "rows in order of more chains than these cannot be added"};
+  chains_.add(other.chains_);
+  runs_.add(other.runs_);
+  return std::monostate{};
+}
+
+/// The other's chains stand in the other's slots: with its polish all chains begin anew.
+Done ModeDriver::merge_polish(const ModeDriver& other) {
+  if (!other.polish_) return std::monostate{};
+  drift_.emplace(other.settings_.shape, settings_.drift);
+  if (polish_) {
+    trace_->append(*other.trace_);
+    return polish_->merge(*other.polish_);
+  }
+  settings_.shape = other.settings_.shape;
+  polish_ = other.polish_;
+  begin_trace();
   trace_->append(*other.trace_);
+  chains_.cut();
+  return std::monostate{};
+}
+
+Done ModeDriver::merge(const ModeDriver& other) {
+  if (polish_ && other.polish_ && !(polish_->shape() == other.polish_->shape()))
+    return Refusal{Reason::cannot_merge, "only polishes of the same model can be added"};
+  if (Done done = hold(other); !done) return done;
+  if (Done done = merge_polish(other); !done) return done;
+  if (trial_ && other.trial_ && trial_->merge(*other.trial_)) return std::monostate{};
   trial_.reset();
   return std::monostate{};
+}
+
+Done ModeDriver::take_coordinates(const Layout& layout, const Pilot& pilot) {
+  runs_.take_pilot(layout, pilot);
+  trial_.reset();
+  chains_.cut();
+  if (!polish_) return std::monostate{};
+  drift_.emplace(settings_.shape, settings_.drift);
+  return polish_->take_coordinates(layout, pilot);
 }
 
 ModeDriver ModeDriver::branch() const {
   ModeDriver result(settings_);
   result.chosen_ = chosen_;
+  if (trial_) result.trial_ = trial_->branch();
   if (polish_) {
     ModePolishSettings settled = settings_.polish;
     settled.first_move = settled.move_every;  // the anchor is good: few rows must not move it

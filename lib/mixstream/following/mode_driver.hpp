@@ -127,7 +127,15 @@ class ModeDriver {
   const Trial* trial() const noexcept { return trial_ ? &*trial_ : nullptr; }
   const std::vector<ChosenModel>& chosen() const noexcept { return chosen_; }
 
+  /// Adds another driver in the same coordinates: polishes where both have begun, else the one that has; held
+  /// runs, counts, and a trial of the same models. Refuses polishes of two models. Allocates.
   Done merge(const ModeDriver& other);
+  /// Of another driver in the same coordinates the held runs and counts alone. Refuses one of more chains.
+  /// Allocates.
+  Done hold(const ModeDriver& other);
+  /// From now on in other coordinates, which this pilot leads to from those it has: runs and polish go along,
+  /// a trial ends, chains are cut. Refuses what ModePolish::take_coordinates refuses. Allocates.
+  Done take_coordinates(const Layout& layout, const Pilot& pilot);
   /// Recent rows contradict a polish that is young, or that may not know every mode: nothing drifts, it
   /// should be held against the held rows now. Until the next reconcile.
   bool wants_check() const noexcept { return wants_check_; }
@@ -158,6 +166,7 @@ class ModeDriver {
   bool one_too_many(const SettledModel& settled, const ModeShape& shape, const HeldRows& held) const;
   void begin(const ModeModel& model, const HeldRows& held, const Mixture* labels);
   void begin_trace();
+  Done merge_polish(const ModeDriver& other);
 
   ModeDriverSettings settings_;
   ChainTable chains_;

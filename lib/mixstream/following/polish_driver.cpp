@@ -152,6 +152,19 @@ Done PolishDriver::merge(const PolishDriver& other) {
   return add(other, &AnchoredPolish::merge);
 }
 
+void PolishDriver::hold(const PolishDriver& other) {
+  if (!modes_ || !other.modes_) return;
+  [[maybe_unused]] const Done held = modes_->hold(*other.modes_);  // of more chains: those rows are not held
+}
+
+Done PolishDriver::take_coordinates(const Layout& layout, const Pilot& pilot) {
+  polish_.reset();
+  drift_.reset();
+  stepwise_.reset();
+  state_.entered.fill(0);
+  return modes_ ? modes_->take_coordinates(layout, pilot) : Done(std::monostate{});
+}
+
 Done PolishDriver::merge_branch(const PolishDriver& branch) {
   const std::uint64_t next_check = state_.next_check;
   Done done = add(branch, &AnchoredPolish::merge_branch);
@@ -178,6 +191,9 @@ Done PolishDriver::add(const PolishDriver& other, Done (AnchoredPolish::*way)(co
     state_.rows += other.state_.rows;
     state_.next_check = std::max(state_.next_check, other.state_.next_check);
     return std::monostate{};
+  }
+  if (modes_ && other.modes_) {
+    if (Done done = modes_->merge(*other.modes_); !done) return done;
   }
   if (!polish_ || !other.polish_ || state_.bins != other.state_.bins) {
     return Refusal{Reason::cannot_merge, "only two polishes of the same rows' bins can be added"};

@@ -147,8 +147,14 @@ class PolishDriver {
     state_.tentative = schedule.tentative;
   }
 
-  /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape.
+  /// Adds another driver's polish, in the same coordinates. Refuses unless both have one of the same shape,
+  /// or follow rows in order.
   Done merge(const PolishDriver& other);
+  /// Of another driver in the same coordinates only what is held of rows in order. Allocates.
+  void hold(const PolishDriver& other);
+  /// From now on in other coordinates, which this pilot leads to from those it has. A polish of independent
+  /// rows ends. Refuses what ModeDriver::take_coordinates refuses. Allocates.
+  Done take_coordinates(const Layout& layout, const Pilot& pilot);
 
   /// A driver for rows that another thread reads, see AnchoredPolish::branch; and what it learnt, added back.
   PolishDriver branch() const;

@@ -46,6 +46,26 @@ void Trial::forget(double keep) noexcept {
   for (ModePolish& entrant : entrants_) entrant.forget(keep);
 }
 
+Trial Trial::branch() const {
+  std::vector<ModePolish> entrants;
+  for (const ModePolish& entrant : entrants_)
+    entrants.emplace_back(entrant.anchor(), entrant.shape(), entrant.state().settings);
+  return Trial(std::move(entrants));
+}
+
+Done Trial::merge(const Trial& branch) {
+  const auto same = [](const ModePolish& one, const ModePolish& other) {
+    return one.shape() == other.shape();
+  };
+  if (!std::ranges::equal(entrants_, branch.entrants_, same))
+    return Refusal{Reason::cannot_merge, "only trials of the same models can be added"};
+  for (std::size_t i = 0; i < entrants_.size(); ++i) {
+    if (Done done = entrants_[i].merge(branch.entrants_[i]); !done) return done;
+  }
+  rows_ += branch.rows_;
+  return std::monostate{};
+}
+
 double Trial::gain(std::size_t entrant) const noexcept {
   const double own = entrants_[0].log_likelihood() - before_[0];
   const double gain = entrants_[entrant].log_likelihood() - before_[entrant] - own;

@@ -35,6 +35,11 @@ class Trial {
   void absorb(const Row& row, const ChainTable::Step& step) noexcept;
   void forget(double keep) noexcept;
 
+  /// A trial of the same models for rows that another thread or process reads. Allocates.
+  Trial branch() const;
+  /// Adds what a branch learnt. Refuses a trial of other models. Allocates.
+  Done merge(const Trial& branch);
+
   std::uint64_t rows() const noexcept { return rows_; }
   std::size_t size() const noexcept { return entrants_.size(); }
   /// Nats that an entrant has gained on the model in use. No throw.

@@ -61,7 +61,7 @@ std::size_t ChainTable::slot_for(std::uint64_t sensor) noexcept {
   const std::size_t slot = make_room();
   index_[find(sensor)] =
       static_cast<std::uint32_t>(slot + 1);  // after make_room, which may close up the index
-  state_.entries[slot] = {sensor, 0.0, 0, 0, true};
+  state_.entries[slot] = {sensor, 0.0, 0, 0, ChainNext::begins};
   return slot;
 }
 
@@ -69,15 +69,16 @@ ChainTable::Step ChainTable::next(std::uint64_t sensor, double time) noexcept {
   const bool same = newest_ < state_.entries.size() && state_.entries[newest_].sensor == sensor;
   if (!same) newest_ = slot_for(sensor);
   ChainState::Entry& entry = state_.entries[newest_];
-  if (state_.settings.gap_seconds > 0.0 && !entry.begins) {
+  if (state_.settings.gap_seconds > 0.0 && entry.next == ChainNext::follows) {
     const bool back = time < entry.time;
     const bool silent = time > entry.time + state_.settings.gap_seconds;
     state_.ran_back += back ? 1 : 0;
     state_.cut_by_gap += silent ? 1 : 0;
-    entry.begins = back || silent;
+    if (back || silent) entry.next = ChainNext::begins;
   }
-  const Step step{newest_, entry.begins ? 0 : entry.missing + 1};
-  entry = {sensor, time, ++state_.rows, 0, false};
+  state_.cut_between += entry.next == ChainNext::begins_after_cut ? 1 : 0;
+  const Step step{newest_, entry.next == ChainNext::follows ? entry.missing + 1 : 0};
+  entry = {sensor, time, ++state_.rows, 0, ChainNext::follows};
   return step;
 }
 
@@ -90,12 +91,38 @@ void ChainTable::skip(std::uint64_t sensor) noexcept {
 
 std::optional<std::size_t> ChainTable::slot_of(std::uint64_t sensor) const noexcept {
   const std::uint32_t known = index_[find(sensor)];
-  if (known == 0 || state_.entries[known - 1].begins) return {};
+  if (known == 0 || state_.entries[known - 1].next != ChainNext::follows) return {};
   return known - 1;
 }
 
 void ChainTable::cut() noexcept {
-  for (ChainState::Entry& entry : state_.entries) entry.begins = true;
+  for (ChainState::Entry& entry : state_.entries) entry.next = ChainNext::begins_after_cut;
+}
+
+void ChainTable::restart() noexcept {
+  for (ChainState::Entry& entry : state_.entries) {
+    if (entry.next == ChainNext::follows) entry.next = ChainNext::begins;
+  }
+}
+
+void ChainTable::add(const ChainTable& other) noexcept {
+  state_.rows += other.state_.rows;
+  state_.cut_by_gap += other.state_.cut_by_gap;
+  state_.ran_back += other.state_.ran_back;
+  state_.evicted += other.state_.evicted;
+  state_.cut_between += other.state_.cut_between;
+  for (ChainState::Entry& entry : state_.entries) entry.spoke += other.state_.rows;
+  for (const ChainState::Entry& entry : other.state_.entries) {
+    const std::size_t place = find(entry.sensor);
+    if (index_[place] != 0) {
+      ++state_.cut_between;
+      state_.entries[index_[place] - 1].next = ChainNext::begins_after_cut;
+    } else if (state_.entries.size() < state_.settings.most_chains) {
+      state_.entries.push_back(entry);  // within what is reserved
+      state_.entries.back().next = ChainNext::begins_after_cut;
+      index_[place] = static_cast<std::uint32_t>(state_.entries.size());
+    }
+  }
 }
 
 }  // namespace mixstream

@@ -211,6 +211,18 @@ void ModePolish::take_over(const ModeFit& older, double share) {
   state_.older = state_.sums;
 }
 
+/// Puts what is known of a rare way, its count, into H and the gradient: another polish moves it by scores.
+void ModePolish::tell_rare(std::size_t i, std::size_t j) noexcept {
+  const double ways = state_.sums.counts[i * k() + j];
+  const double stays = state_.sums.counts[i * k() + i];
+  const std::size_t q = state_.shape.cell(i, j);
+  state_.free[q] = 1.0;
+  if (!(ways > 0.0) || !(stays > 0.0)) return;
+  const double seen = std::min(ways, stays);
+  state_.sums.information[packed_index(q, q)] += seen;
+  state_.sums.gradient[q] += seen * (std::log(ways / stays) - state_.parameters[q]);
+}
+
 Done ModePolish::merge(const ModePolish& other) {
   if (!(state_.shape == other.state_.shape))
     return Refusal{Reason::cannot_merge, "only polishes of the same model can be added"};
@@ -222,6 +234,15 @@ Done ModePolish::merge(const ModePolish& other) {
   const std::vector<std::size_t> order = matching_order(anchor().laws, added.anchor().laws);
   std::vector<std::size_t> back(order.size());
   for (std::size_t h = 0; h < order.size(); ++h) back[order[h]] = h;
+  for (std::size_t i = 0; i < k() && persists(); ++i) {
+    for (std::size_t j = 0; j < k(); ++j) {
+      if (j == i) continue;
+      const double ours = state_.free[state_.shape.cell(i, j)];
+      const double theirs = added.state_.free[state_.shape.cell(order[i], order[j])];
+      if (ours < theirs) tell_rare(i, j);
+      if (theirs < ours) added.tell_rare(order[i], order[j]);
+    }
+  }
   const DenseMatrix map = label_map(state_.shape, order);
   const DenseMatrix inverse = label_map(state_.shape, back);
   const std::vector<double> parameters = product(map, added.state_.parameters);
@@ -253,9 +274,9 @@ Done ModePolish::merge(const ModePolish& other) {
       add_batch(batch.weight, transposed_product(inverse, batch.score),
                 relabelled_batch(state_.shape, batch.information, order, inverse));
   }
-  if (persists()) admit_cells();
   find_step();
   take_step();
+  if (persists()) admit_cells();  // once they stand where their counts are
   state_.older = state_.sums;
   return std::monostate{};
 }

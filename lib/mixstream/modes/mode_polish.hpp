@@ -29,6 +29,7 @@
 #include "mixstream/modes/chains.hpp"
 #include "mixstream/modes/filter.hpp"
 #include "mixstream/modes/model.hpp"
+#include "mixstream/rows/pilot.hpp"
 
 namespace mixstream {
 
@@ -159,6 +160,10 @@ class ModePolish {
   /// Adds another polish of the same shape, its laws matched to these; its chains are cut. Refuses others.
   Done merge(const ModePolish& other);
 
+  /// The same polish in other coordinates, which this pilot leads to from those it has; its chains are cut.
+  /// Refuses a gate without a constant where its features are shifted: that is no gate. Allocates.
+  Done take_coordinates(const Layout& layout, const Pilot& pilot);
+
   /// Takes over what an older polish knew of those laws that both agree on within their errors: the rows
   /// behind it need not be lost because another law of it was wrong. `share`: of its rows that this polish
   /// has not seen. Allocates.
@@ -199,6 +204,7 @@ class ModePolish {
   std::uint64_t rows_until_move() const noexcept;
   DenseMatrix covariance() noexcept;
   void find_dispersion(ModeFit& fit);
+  void tell_rare(std::size_t i, std::size_t j) noexcept;
   bool take_over_law(const ModeFit& now, std::size_t h, const ModeFit& older, std::size_t other,
                      double share);
   void take_over_ways(std::size_t i, std::size_t j, const ModeFit& older, std::span<const std::size_t> order,

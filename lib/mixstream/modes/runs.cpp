@@ -34,20 +34,62 @@ bool Runs::is_sound(const RunState& state, std::size_t most_slots) noexcept {
   return true;
 }
 
-/// Every second run goes; those that stay close up.
+/// Every second run goes; those that stay close up. The last may be an open one.
 void Runs::thin_out() noexcept {
   const std::size_t run = state_.run_rows * width();
   std::size_t kept = 0;
+  std::size_t end = 0;
   state_.apart *= 2;
   for (std::size_t i = 0; i < state_.held.size(); ++i) {
     if (state_.held[i] % state_.apart != 0) continue;
+    const std::size_t numbers = std::min(run, state_.rows.size() - i * run);
     if (kept != i)
-      std::copy_n(state_.rows.begin() + static_cast<std::ptrdiff_t>(i * run), run,
-                  state_.rows.begin() + static_cast<std::ptrdiff_t>(kept * run));
+      std::copy_n(state_.rows.begin() + static_cast<std::ptrdiff_t>(i * run), numbers,
+                  state_.rows.begin() + static_cast<std::ptrdiff_t>(end));
+    end += numbers;
     state_.held[kept++] = state_.held[i];
   }
   state_.held.resize(kept);
-  state_.rows.resize(kept * run);
+  state_.rows.resize(end);
+}
+
+/// Rows of the open run that are held.
+std::size_t Runs::open_rows_held() const noexcept {
+  return holding_ && state_.open_rows < state_.run_rows ? state_.rows.size() / width() % state_.run_rows : 0;
+}
+
+/// No run is open any more; what was held of it goes.
+void Runs::close() noexcept {
+  const std::size_t open = open_rows_held();
+  if (open == 0) return;
+  state_.held.pop_back();
+  state_.rows.resize(state_.rows.size() - open * width());
+  holding_ = false;
+}
+
+void Runs::add(const Runs& other) {
+  if (other.state_.runs == 0) return;
+  const std::size_t room = state_.most_runs;
+  const bool ours_last = open_rows_held() > other.open_rows_held();
+  Runs first(ours_last ? other : *this);
+  Runs last(ours_last ? *this : other);
+  first.close();
+  while (first.state_.apart < last.state_.apart) first.thin_out();
+  while (last.state_.apart < first.state_.apart ||
+         first.state_.held.size() + last.state_.held.size() > room) {
+    if (last.state_.apart == first.state_.apart) first.thin_out();
+    last.thin_out();
+  }
+  // One run of the stream is skipped between the two: rows of both are none that follow each other.
+  const std::uint64_t apart = first.state_.apart;
+  const std::uint64_t begin = (first.state_.runs + 1 + apart - 1) / apart * apart;
+  RunState& sum = last.state_;
+  for (std::uint64_t& run : sum.held) run += begin;
+  sum.runs += begin;
+  sum.most_runs = room;
+  sum.held.insert(sum.held.begin(), first.state_.held.begin(), first.state_.held.end());
+  sum.rows.insert(sum.rows.begin(), first.state_.rows.begin(), first.state_.rows.end());
+  *this = Runs(sum);
 }
 
 void Runs::open_run() noexcept {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "mixstream/modes/chains.hpp"
 #include "mixstream/core/layout.hpp"
+#include "mixstream/modes/chains.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/row.hpp"
 
@@ -67,6 +67,10 @@ class Runs {
   bool raw() const noexcept { return state_.raw; }
   void take_pilot(const Layout& layout, const Pilot& pilot) noexcept;
 
+  /// Holds what another stream's runs hold as well, in the same coordinates, as if its rows had come before
+  /// or after these: every so-manieth run of both. The shorter of two open runs goes. Allocates.
+  void add(const Runs& other);
+
   std::size_t size() const noexcept { return state_.rows.size() / width(); }
   std::size_t slots() const noexcept;  ///< one more than the largest slot of a row that is held
   /// Row i, oldest first; steps 0 where its chain has no row just before it in what is held. `seen`: one flag
@@ -78,6 +82,8 @@ class Runs {
   bool begins_run(std::size_t i) const noexcept { return i % state_.run_rows == 0; }
   void open_run() noexcept;
   void thin_out() noexcept;
+  std::size_t open_rows_held() const noexcept;
+  void close() noexcept;
 
   RunState state_;
   bool holding_ = true;  // the open run is held

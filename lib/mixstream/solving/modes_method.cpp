@@ -36,7 +36,7 @@ void describe_chains(Task& task, const ModeDriver& modes, const ModePolish& poli
   const auto now = polish.modes_of(modes.chains().newest());
   report.now.assign(now.begin(), now.end());
   const ChainState& chains = modes.chains().state();
-  report.chains_cut = chains.cut_by_gap + chains.ran_back + chains.evicted;
+  report.chains_cut = chains.all_cuts();
   if (polish.shape().component_count == modes.settings().shape.component_count) describe_trace(modes, report);
 }
 

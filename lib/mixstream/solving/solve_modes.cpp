@@ -4,11 +4,13 @@
 #include <cmath>
 
 #include "mixstream/core/yield_point.hpp"
+#include "mixstream/likelihood/chi_square.hpp"
 #include "mixstream/likelihood/em.hpp"
 #include "mixstream/likelihood/em_search.hpp"
 #include "mixstream/likelihood/law_swaps.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/refinement/starts.hpp"
+#include "mixstream/verdict/limits.hpp"
 
 namespace mixstream {
 namespace {
@@ -243,7 +245,8 @@ void describe_modes(const ModeFit& fit, const ModeShape& shape, std::span<const 
 }
 
 double largest_dispersion(const ModeFit& fit) noexcept {
-  return 1.25 + 4.0 * std::sqrt(2.0 / std::max(fit.dispersion_dof, 1.0));
+  return limits::largest_rounding *
+         f_at_deviations(limits::rejected_deviations, std::max(fit.dispersion_dof, 1.0));
 }
 
 }  // namespace mixstream

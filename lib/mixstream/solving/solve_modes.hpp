@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/core/layout.hpp"
 #include "mixstream/modes/mode_polish.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/report/report.hpp"
-#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/row_table.hpp"
 
@@ -35,7 +35,9 @@ void describe_modes(const ModeFit& fit, const ModeShape& shape, std::span<const 
                     const Layout& layout, const Pilot& pilot, Report& report);
 
 /// Variance of batch sums over what the scores promise, beyond which something remembers that the model does
-/// not: 1, a quarter for what rounding does to a right model, and four deviations of chance.
+/// not. Every square is held against the information of its own batch, so for a right model the mean of `dof`
+/// squares is an F of `dof` and endlessly many degrees of freedom. The limit is that F at the error rate of
+/// all tests (limits::rejected_right_fits), times the 1.25 that rounding may make of a right model.
 double largest_dispersion(const ModeFit& fit) noexcept;
 
 }  // namespace mixstream

@@ -10,6 +10,11 @@ namespace mixstream::limits {
 /// The one error rate: a right fit fails a test of this level once in so many streams. Three tests share a
 /// solve, a stream has some ten solves, so that fewer than one right stream in 3,000 is ever doubted by them.
 inline constexpr double rejected_right_fits = 1e-5;
+/// The same in standard deviations of a normal reading, on one side.
+inline constexpr double rejected_deviations = 4.2649;
+
+/// What y in steps of a noise sd may make of the variance of score sums in a right model.
+inline constexpr double largest_rounding = 1.25;
 
 /// Nats a row that the sample may lose against the likeliest candidate, whatever a fit says of its own
 /// errors: a noise variance that ran to zero calls any loss expected. Two laws that share one line lose

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "mixstream/estimator.hpp"
+#include "mixstream/modes/tracker.hpp"
 #include "mixstream/rows/feature_map.hpp"
 
 namespace sensor {
@@ -138,6 +139,33 @@ double share_wrong(const yardstick::Model& model, const yardstick::Laws& laws, c
   return wrong / static_cast<double>(stream.made_by.size());
 }
 
+/// The fit as the model that the library's filter follows: as persistent modes, or each row by itself.
+ModeModel model_of_fit(const Report& report, const ModeShape& shape) {
+  const std::size_t k = shape.component_count;
+  Mixture laws = empty_mixture(k, shape.feature_count);
+  laws.coefficients = coefficients_of(report);
+  for (std::size_t h = 0; h < k; ++h) {
+    laws.weights[h] = report.components[h].weight;
+    laws.noise_variances[h] = report.components[h].noise_variance;
+  }
+  ModeModel model = model_from(laws, shape);
+  if (shape.modes == Modes::persistent) model.transitions = report.modes->transitions;
+  return model;
+}
+
+double share_wrong_by_library(const Report& report, Modes modes, const Stream& stream,
+                              const std::vector<std::size_t>& order) {
+  const std::size_t d = stream.rows.features;
+  const ModeShape shape{report.components.size(), d, modes, {}, NoiseModel::per_component, {}};
+  ModeTracker tracker(shape, model_of_fit(report, shape));
+  double wrong = 0.0;
+  for (std::size_t t = 0; t < stream.made_by.size(); ++t) {
+    tracker.follow({{&stream.rows.x[t * d], d}, stream.rows.y[t]}, t == 0 ? 0U : 1U);
+    wrong += tracker.likeliest() == order[stream.made_by[t]] ? 0.0 : 1.0;
+  }
+  return wrong / static_cast<double>(stream.made_by.size());
+}
+
 }  // namespace
 
 Cell measured_by_yardstick(const Kind& kind, std::uint64_t seed) {
@@ -194,20 +222,10 @@ Cell measured_labels(const Kind& kind, std::uint64_t seed, Modes modes) {
     cell[chain ? "true_filtered" : "true_row_by_row"] = {
         share_wrong(model_of(kind, stream, chain), true_laws(kind, stream, chain), stream, order)};
   if (report.components.size() != kind.laws) return cell;
-  yardstick::Laws laws = true_laws(kind, stream, true);
-  laws.coefficients = coefficients_of(report);
-  order = matched(stream.truth.coefficients, laws.coefficients, kind.laws);
-  for (std::size_t i = 0; i < kind.laws; ++i) {
-    laws.variances[i] = report.components[i].noise_variance;
-    for (std::size_t j = 0; j < kind.laws; ++j)
-      laws.transitions[i * kind.laws + j] = report.components[j].weight;
-  }
-  cell["row_by_row"] = {share_wrong(model_of(kind, stream, false), laws, stream, order)};
-  if (!report.modes) return cell;
-  for (std::size_t i = 0; i < kind.laws; ++i)
-    for (std::size_t j = 0; j < kind.laws; ++j)
-      laws.transitions[i * kind.laws + j] = report.modes->transitions(i, j);
-  cell["filtered"] = {share_wrong(model_of(kind, stream, true), laws, stream, order)};
+  order = matched(stream.truth.coefficients, coefficients_of(report), kind.laws);
+  cell["row_by_row"] = {share_wrong_by_library(report, Modes::independent, stream, order)};
+  if (!report.modes || report.modes->kind != Modes::persistent) return cell;
+  cell["filtered"] = {share_wrong_by_library(report, Modes::persistent, stream, order)};
   return cell;
 }
 

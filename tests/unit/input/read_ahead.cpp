@@ -34,7 +34,7 @@ ReadAheadSettings ahead_settings() {
 std::unique_ptr<RowReader> reader_of(const std::string& csv, bool ahead) {
   auto input = open_input(memory_bytes(csv), small_batches());
   REQUIRE(input);
-  auto reader = std::move(input.value()).select({.numbers = {"a", "b"}});
+  auto reader = std::move(input.value()).select({.numbers = {"a", "b"}, .text = "name"});
   REQUIRE(reader);
   return ahead ? read_ahead(std::move(reader).value(), ahead_settings()) : std::move(reader).value();
 }
@@ -50,18 +50,20 @@ std::string told(RowReader& reader) {
     std::size_t refused = 0;
     for (std::size_t i = 0; i <= batch.rows; ++i) {
       for (; refused < batch.refused.size() && batch.refused[refused].rows_before == i; ++refused)
-        text += describe(batch.refused[refused]) + "\n";
+        text += std::string(batch.refused[refused].text) + ": " + describe(batch.refused[refused]) + "\n";
       if (i == batch.rows) break;
-      text += std::to_string(batch.values(i)[0]) + " " + std::to_string(batch.values(i)[1]) + " line " +
-              std::to_string(batch.places[i].line) + "\n";
+      text += std::string(batch.texts[i]) + " " + std::to_string(batch.values(i)[0]) + " " +
+              std::to_string(batch.values(i)[1]) + " line " + std::to_string(batch.places[i].line) + "\n";
     }
   }
 }
 
 std::string rows(std::size_t count) {
-  std::string csv = "a,b\n";
-  for (std::size_t i = 0; i < count; ++i)
-    csv += std::to_string(i) + (i % 97 == 5 ? ",x\n" : "," + std::to_string(i * i) + "\n");
+  std::string csv = "name,a,b\n";
+  for (std::size_t i = 0; i < count; ++i) {
+    csv += "sensor " + std::to_string(i % 13) + "," + std::to_string(i);
+    csv += i % 97 == 5 ? ",x\n" : "," + std::to_string(i * i) + "\n";
+  }
   return csv;
 }
 
@@ -69,7 +71,7 @@ std::string rows(std::size_t count) {
 
 TEST_CASE("rows read ahead are the rows read on the spot, refused ones in their places") {
   for (const std::size_t count : {0U, 1U, 100U, 128U, 129U, 5000U}) {
-    const std::string csv = rows(count) + (count == 129 ? "" : "7,8");
+    const std::string csv = rows(count) + (count == 129 ? "" : "sensor 7,7,8");
     CAPTURE(count);
     CHECK(told(*reader_of(csv, true)) == told(*reader_of(csv, false)));
   }
@@ -92,7 +94,7 @@ TEST_CASE("a reader that waits for a pipe is left at any time") {
   settings.wake_descriptor = wake_pipe[0];
   auto input = open_input("/dev/fd/" + std::to_string(data[0]), settings);
   REQUIRE(input);
-  auto selected = std::move(input.value()).select({.numbers = {"a", "b"}});
+  auto selected = std::move(input.value()).select({.numbers = {"a", "b"}, .text = "name"});
   REQUIRE(selected);
   {
     const auto reader = read_ahead(std::move(selected).value(), ahead_settings());
