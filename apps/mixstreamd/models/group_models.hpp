@@ -64,7 +64,8 @@ class GroupModels : public RowTaker {
   std::size_t bytes() const noexcept;  ///< held, about
 
   Bytes encode() const;  ///< equal models have equal bytes
-  /// Of encode(), into a table that nothing was taken into. False: the bytes are damaged, or of another model.
+  /// Of encode(), into a table that nothing was taken into. False: the bytes are damaged, or of another
+  /// model.
   bool restore(std::span<const std::byte> bytes);
 
  private:

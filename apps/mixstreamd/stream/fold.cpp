@@ -152,7 +152,8 @@ Done Fold::restore_parts(const std::vector<Section>& sections) {
   if ((devices != nullptr) != devices_.has_value())
     return differs(devices != nullptr ? "states of devices" : "rows", "format");
   if ((groups != nullptr) != (groups_ != nullptr))
-    return differs(groups != nullptr ? "rows with a model for each group" : "rows with one model for all", "group");
+    return differs(groups != nullptr ? "rows with a model for each group" : "rows with one model for all",
+                   "group");
   if (joiner_ && values != nullptr && !joiner_->restore(values->bytes))
     return damaged("the newest values of columns");
   if (devices != nullptr && !devices_->restore(devices->bytes)) return damaged("the states of devices");

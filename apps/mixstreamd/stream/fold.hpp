@@ -67,7 +67,7 @@ class Fold {
   std::optional<DeviceStates> devices_;
   std::optional<Joiner> joiner_;  // each column has a topic
   std::unique_ptr<GroupModels> groups_;
-  std::size_t device_level_;      // of the topic, from 1; 0: the message names its device
+  std::size_t device_level_;  // of the topic, from 1; 0: the message names its device
   std::string refusal_;
   std::map<std::string, std::uint64_t, std::less<>> taken_;
   bool by_line_;   // each line is a message of its own

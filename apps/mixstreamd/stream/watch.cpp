@@ -46,6 +46,7 @@ std::string advice_on(std::string_view reason) {
            "silent";
   if (reason == "stale_value")
     return "; stale_value: a column's value was older than join_tolerance: look at its topic, or raise it";
+  if (reason == "too_many_models") return "; too_many_models: raise most_models";
   if (reason == "message_too_large") return "; message_too_large: send at most 4 MiB in a message";
   if (const std::string_view advice = advice_on_state(reason); !advice.empty())
     return fmt::format("; {}: {}", reason, advice);
@@ -68,6 +69,7 @@ void Stream::watch(const SourceState& source, const SourceCounts& counts,
   watch_rate(now);
   watch_rows();
   watch_disk();
+  watch_fleet();
   watch_source(source, events, now);
   source_ = source;
   source_counts_ = counts;
@@ -182,6 +184,7 @@ std::shared_ptr<const StreamView> Stream::view() const {
   if (figures_.follows_modes) view->modes = figures_.modes;
   view->rows = figures_.counts;
   view->sensors = figures_.sensors;
+  view->fleet = fleet_summary_;
   view->rows_per_second = rows_per_second_;
   view->last_row = figures_.last_row;
   view->refits = fits_.refits;

@@ -5,8 +5,8 @@
 
 #include "api.hpp"
 #include "mixstream/likelihood/prediction.hpp"
-#include "mixstream/report/json.hpp"
 #include "mixstream/report/fitted_laws.hpp"
+#include "mixstream/report/json.hpp"
 #include "shallow_json.hpp"
 
 namespace mixstream::web {

@@ -14,8 +14,8 @@ namespace mixstream {
 namespace {
 
 constexpr int most_iterations = 200;
-constexpr double enough_gain = 1e-6;      // in log-likelihood of all rows: far below what is judged
-constexpr double rows_per_number = 10.0;  // of a law, below which the rows at hand say nothing of it
+constexpr double enough_gain = 1e-6;              // in log-likelihood of all rows: far below what is judged
+constexpr double rows_per_number = 10.0;          // of a law, below which the rows at hand say nothing of it
 constexpr double least_share_of_variance = 1e-4;  // of the response, that noise keeps
 
 /// EM in which only some laws move.
@@ -132,7 +132,7 @@ LawShift shift_of_laws(const RowTable& rows, const Mixture& laws, NoiseModel noi
   shift.deviations = deviations_of_chi_square(chi_square, static_cast<double>(moving * d));
   for (std::size_t h = 0; h < k; ++h) {
     if (!moves[h] || !(climb.sums(h).count > 0.0)) continue;
-    const double size = size_of_move(climb.sums(h), now.law(h), laws.law(h), held.noise_variances[h]);
+    const double size = size_of_move(climb.sums(h), now.law(h), laws.law(h), now.noise_variances[h]);
     if (!(size > shift.size)) continue;
     shift.size = size;
     shift.component = h;
