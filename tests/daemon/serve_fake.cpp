@@ -160,6 +160,8 @@ int main(int count, char** arguments) {
   daemon.set(valve.view());
   daemon.set(unconnected());
   daemon.set(furnace.view());
+  daemon.set_models(pump.view(), made_fleet(60));
+  pump.view().fleet = daemon.find("pump")->fleet;
   const Outcome<std::unique_ptr<WebServer>> server = WebServer::start(settings, daemon);
   if (!server) {
     std::cerr << server.refusal().text << "\n";

@@ -38,7 +38,8 @@ class Fed {
       for (const std::string& pump : pumps) {
         const double x[2] = {1.0, numbers_.uniform()};
         const double y = (numbers_.uniform() < 0.4 ? 1.0 + x[1] : -x[1]) + 0.1 * numbers_.normal();
-        into.take({"plant/" + pump + "/rows", pump}, {x, y, 1.0, 1e9 + ++arrival_, sensor_number(pump)}, arrival_);
+        into.take({"plant/" + pump + "/rows", pump}, {x, y, 1.0, 1e9 + ++arrival_, sensor_number(pump)},
+                  arrival_);
       }
     }
   }

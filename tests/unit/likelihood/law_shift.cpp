@@ -22,7 +22,8 @@ Mixture laws() {
   return mixture;
 }
 
-/// Rows of the laws whose second intercept is moved; `stay`: the chance that the mode of the row before holds.
+/// Rows of the laws whose second intercept is moved; `stay`: the chance that the mode of the row before
+/// holds.
 RowTable rows(std::size_t count, double stay, double shift, std::uint64_t seed, double noise = noise_sd) {
   Random numbers(seed);
   const Mixture mixture = laws();
@@ -40,7 +41,8 @@ RowTable rows(std::size_t count, double stay, double shift, std::uint64_t seed, 
 double most_deviations(double stay, double noise = noise_sd) {
   double most = -100.0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed)
-    most = std::max(most, shift_of_laws(rows(512, stay, 0.0, seed, noise), laws(), NoiseModel::shared, 0.0).deviations);
+    most = std::max(
+        most, shift_of_laws(rows(512, stay, 0.0, seed, noise), laws(), NoiseModel::shared, 0.0).deviations);
   return most;
 }
 
@@ -84,6 +86,7 @@ TEST_CASE("a law with hardly a row stays, and nothing to judge is no shift") {
   one_mode.add({one_mode.row(0).features, 40.0});  // one stray row
   const LawShift shift = shift_of_laws(one_mode, laws(), NoiseModel::per_component, 0.0);
   CHECK(shift.now.law(1)[0] == laws().law(1)[0]);
-  CHECK(shift_of_laws(RowTable{2, {}, {}, {}}, laws(), NoiseModel::shared, 0.0) == LawShift{0.0, 0.0, 0, laws()});
+  CHECK(shift_of_laws(RowTable{2, {}, {}, {}}, laws(), NoiseModel::shared, 0.0) ==
+        LawShift{0.0, 0.0, 0, laws()});
   CHECK(shift_of_laws(RowTable{3, {}, {}, {}}, laws(), NoiseModel::shared, 0.0).deviations == 0.0);
 }
