@@ -152,7 +152,7 @@ def told(program):
         wait_until(lambda: folded(daemon) == 4500, 60, "the rows")
         publish(broker, "odd", rows_of(numbers, 600, 0, OTHER))
         words = wait_until(lambda: alarm(daemon, "model_departs", "pumps"), 60, "the departing pump is told")
-        check(words.startswith("odd (law "), words)
+        check("the fleet's: odd (law " in words, words)
         check("a (" not in words and "b (" not in words, f"no other is named: {words}")
         print(words)
         publish(broker, "fifth", rows_of(numbers, 10, 0))

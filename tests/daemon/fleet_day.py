@@ -25,6 +25,8 @@ sensor = "topic:2"
 features = "1,t"
 response = "y"
 k = 2
+modes = "persistent"
+columns = ["t", "y"]
 refit_interval = 0.5
 refit_on_drift = false
 """
@@ -95,7 +97,7 @@ def round_of_looks(daemon):
 def main(program, hours):
     with place() as (folder, started):
         broker = Broker(folder)
-        daemon = Daemon(program, folder, FLEET.replace('k = 2', 'k = 2\ncolumns = ["t", "y"]'), broker)
+        daemon = Daemon(program, folder, FLEET, broker)
         started.extend([broker, daemon])
         daemon.start().wait_ready()
         plant = Plant(broker, daemon)
@@ -117,7 +119,7 @@ def main(program, hours):
             round_of_looks(daemon)
         words = [alarm["words"] for alarm in alarms(daemon) if alarm["kind"].startswith("model_")]
         print(f"{seen} rows after the shift: {words}")
-        check(all(word.startswith(SHIFTED + " (") for word in words), words)
+        check(all(f": {SHIFTED} (" in word for word in words), words)
         check(not any(name in word for word in words for name in PUMPS if name != SHIFTED), f"no other pump is named: {words}")
         plant.close()
 

@@ -115,39 +115,48 @@ std::vector<GroupView> Fleet::page(std::size_t from, std::size_t count, double n
   return page;
 }
 
-Fleet::Tidings Fleet::tell(std::size_t which, const char* kind,
-                           const std::vector<std::pair<std::string, std::string>>& of, const char* advice) {
+Fleet::Tidings Fleet::tell(std::size_t which, const char* kind, const Words& of, const char* what,
+                           const char* advice, double now) {
   Tidings tidings{kind, "", false};
+  Told& told = told_[which];
+  if (of.empty()) {
+    told = {};
+    return tidings;
+  }
   std::set<std::string> names;
+  tidings.words = what;
   for (std::size_t i = 0; i < of.size(); ++i) {
     names.insert(of[i].first);
     if (i < most_told)
-      tidings.words += fmt::format("{}{} ({})", i == 0 ? "" : ", ", printable(of[i].first), of[i].second);
+      tidings.words += fmt::format("{} {} ({})", i == 0 ? ":" : ",", printable(of[i].first), of[i].second);
   }
   if (of.size() > most_told) tidings.words += fmt::format(" and {} more", of.size() - most_told);
-  if (!of.empty()) tidings.words += advice;
-  tidings.has_new_names = !told_[which].empty() && !std::ranges::includes(told_[which], names);
-  told_[which] = std::move(names);
+  tidings.words += advice;
+  const bool joined = !std::ranges::includes(told.names, names);
+  tidings.has_new_names = told.active && joined && now - told.since >= shortest_renewal;
+  if (!told.active || tidings.has_new_names)
+    told = {std::move(names), now, true};
+  else
+    std::erase_if(told.names, [&](const std::string& name) { return !names.contains(name); });
   return tidings;
 }
 
 std::array<Fleet::Tidings, 3> Fleet::tidings(double now) {
-  std::vector<std::pair<std::string, std::string>> drifting;
-  std::vector<std::pair<std::string, std::string>> departing;
-  std::vector<std::pair<std::string, std::string>> silent;
+  Words drifting;
+  Words departing;
+  Words silent;
   for (const auto& [group, entry] : entries_) {
     if (entry.view.drifts) drifting.emplace_back(group, words_of(*entry.view.drift));
     if (entry.view.departs) departing.emplace_back(group, words_of(*entry.view.departure));
     if (is_silent(entry, now))
       silent.emplace_back(group, fmt::format("no row for {:.0f} s", now - entry.last_arrival));
   }
-  return {
-      tell(0, "model_drift", drifting,
-           ": the newest rows no longer obey the group's own laws; look at what changed there"),
-      tell(1, "model_departs", departing,
-           ": the newest rows obey other laws than the fleet's (departs_by says from where on it is told)"),
-      tell(2, "model_silent", silent,
-           ": look at the device and its way to us (silent_after says from when on it is told)")};
+  return {tell(0, "model_drift", drifting, "the newest rows no longer obey their group's own laws",
+               "; look at what changed there", now),
+          tell(1, "model_departs", departing, "the newest rows obey other laws than the fleet's",
+               "; departs_by says from where on it is told", now),
+          tell(2, "model_silent", silent, "nothing comes from some groups",
+               "; look at the device and its way to us; silent_after says from when on it is told", now)};
 }
 
 }  // namespace mixstream

@@ -21,6 +21,7 @@ namespace mixstream {
 class Fleet {
  public:
   using Clock = std::chrono::steady_clock;
+  static constexpr double shortest_renewal = 60.0;  ///< seconds, of what is told when new names join
   static constexpr double limit = 6.0;  ///< standard deviations that are told; over below half of it
 
   explicit Fleet(const GroupSettings& settings) : settings_(settings) {}
@@ -42,7 +43,7 @@ class Fleet {
   struct Tidings {
     const char* kind;
     std::string words;
-    bool has_new_names = false;  ///< since the last call
+    bool has_new_names = false;  ///< beside those told before, and these a while ago
   };
   /// What should be known now. Before every group was looked at, only of groups that there is something of.
   std::array<Tidings, 3> tidings(double now);
@@ -60,14 +61,20 @@ class Fleet {
 
   bool is_silent(const Entry& entry, double now) const noexcept;
   static void judge(const std::optional<LawReading>& reading, double least_size, bool& flag) noexcept;
-  Tidings tell(std::size_t which, const char* kind,
-               const std::vector<std::pair<std::string, std::string>>& of, const char* advice);
+  using Words = std::vector<std::pair<std::string, std::string>>;  // by group
+  Tidings tell(std::size_t which, const char* kind, const Words& of, const char* what, const char* advice,
+               double now);
 
   GroupSettings settings_;
   Entries entries_;
   std::set<std::pair<Clock::time_point, const std::string*>> waiting_;  // by last look
   std::uint64_t looked_ = 0;
-  std::array<std::set<std::string>, 3> told_;
+  struct Told {
+    std::set<std::string> names;
+    double since = 0.0;
+    bool active = false;
+  };
+  std::array<Told, 3> told_;
 };
 
 }  // namespace mixstream

@@ -107,21 +107,25 @@ TEST_CASE("what is told names groups, tells of new ones, and ends below half the
   fleet.keep("a", look(20.0, 0.2), Clock::now());  // sure, and too small to be told
   CHECK(departs().words.empty());
   fleet.keep("a", look(20.0), Clock::now());
-  CHECK(departs().words.find("a (law 1 by 2 noise sd, 20 standard deviations)") == 0);
+  CHECK(departs().words.find("the fleet's: a (law 1 by 2 noise sd, 20 standard deviations);") !=
+        std::string::npos);
   CHECK_FALSE(departs().has_new_names);
   fleet.keep("b", look(9.0), Clock::now());
-  CHECK(departs().words.find("), b (") != std::string::npos);
+  CHECK(departs(1002.0).words.find("), b (") != std::string::npos);
+  CHECK_FALSE(departs(1030.0).has_new_names);  // a storm is not told name by name
+  CHECK(departs(1061.0).has_new_names);
+  CHECK_FALSE(departs(1200.0).has_new_names);
   fleet.keep("b", look(0.0), Clock::now());
-  CHECK_FALSE(departs().has_new_names);
+  CHECK_FALSE(departs(1300.0).has_new_names);
   fleet.keep("b", look(9.0), Clock::now());
-  CHECK(departs().has_new_names);
+  CHECK(departs(1400.0).has_new_names);
   fleet.keep("a", look(4.0), Clock::now());  // neither sure nor over
   CHECK(fleet.summary(1001.0).departing.names == std::vector<std::string>{"a", "b"});
   fleet.keep("a", look(2.0), Clock::now());
   CHECK(fleet.summary(1001.0).departing.names == std::vector<std::string>{"b"});
   fleet.note({"b", 11, 1050.0, false});
   const Fleet::Tidings silent = fleet.tidings(1061.0)[2];
-  CHECK(silent.words.find("a (no row for 61 s)") == 0);
+  CHECK(silent.words.find(": a (no row for 61 s)") != std::string::npos);
   CHECK(silent.words.find("b (") == std::string::npos);
   CHECK(fleet.page(1, 5, 1200.0).at(0).silent);
 }
