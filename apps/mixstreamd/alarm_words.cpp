@@ -31,6 +31,7 @@ std::string_view advice_on(std::string_view reason) {
     return "numbers far below the sensor's newest: let it raise its epoch when it begins anew, or POST its "
            "name to the stream's address /reset";
   if (reason == "too_many_sensors") return "raise most_sensors";
+  if (reason == "too_many_models") return "raise most_models";
   if (reason == "no_value_yet")
     return "a sensor's row needs a value of every column first: look at topics that are silent";
   if (reason == "stale_value")
@@ -102,6 +103,24 @@ std::string sensors(std::size_t known) {
       "{} sensors are known, as many as most_sensors allows: rows of further ones are refused until one has "
       "not sent for sensor_expiry; raise most_sensors if they are real",
       known);
+}
+
+std::string model_drift(const std::string& groups) {
+  return fmt::format("the newest rows no longer obey their group's own laws: {}; look at what changed there",
+                     groups);
+}
+
+std::string model_departs(const std::string& groups) {
+  return fmt::format(
+      "the newest rows obey other laws than the fleet's: {}; look at what is different there, or raise "
+      "departs_by",
+      groups);
+}
+
+std::string model_silent(const std::string& groups) {
+  return fmt::format(
+      "nothing comes from some groups: {}; look at the device and its way to us, or raise silent_after",
+      groups);
 }
 
 std::string disk(const std::string& trouble) {

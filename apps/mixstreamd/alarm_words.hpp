@@ -24,6 +24,11 @@ std::string gap(std::uint64_t now_missing, std::uint64_t ever, std::uint64_t sti
 std::string refused(const Reasons& reasons);
 std::string sensors(std::size_t known);
 
+// ---- Of a fleet; `groups`: names, each with what is so of it. ----
+std::string model_drift(const std::string& groups);
+std::string model_departs(const std::string& groups);
+std::string model_silent(const std::string& groups);
+
 // ---- Of the disk. ----
 std::string disk(const std::string& trouble);
 std::string quarantine(std::uint64_t record, std::uint64_t attempts, const std::string& path);

@@ -17,6 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto looking = 100ms;  // at groups of one stream, before the next stream has its turn
+
 CutterSettings cutting_of(const StreamConfig& config) {
   const PayloadSettings& payload = config.payload;
   return {.row_bytes = payload.format == PayloadFormat::f64 ? payload.columns.size() * sizeof(double) : 0};
@@ -219,6 +221,7 @@ void Daemon::solve_due(Ticker& ticker) {
     const SolverClaim claim(*stream);
     if (!claim) continue;
     if (stream->refit_is_due()) stream->refit();
+    stream->look_at_groups(looking);
     ticker.come_around();
   }
 }
@@ -356,6 +359,13 @@ std::shared_ptr<const StreamView> Daemon::find(const std::string& name) const {
     if (stream->config().name == name) return stream->view();
   }
   return nullptr;
+}
+
+std::optional<FleetPage> Daemon::models(const std::string& name, std::size_t from, std::size_t count) const {
+  for (const std::shared_ptr<Stream>& stream : all()) {
+    if (stream->config().name == name) return stream->models(from, count);
+  }
+  return std::nullopt;
 }
 
 Done Daemon::request_refit(const std::string& name) {

@@ -49,6 +49,8 @@ class Daemon final : public DaemonView {
   DaemonFigures figures() const override;
   std::vector<std::shared_ptr<const StreamView>> streams() const override;
   std::shared_ptr<const StreamView> find(const std::string& name) const override;
+  std::optional<FleetPage> models(const std::string& name, std::size_t from,
+                                  std::size_t count) const override;
   Done request_refit(const std::string& name) override;
   Done request_reset(const std::string& name, const std::string& sensor) override;
   Health health() const override;

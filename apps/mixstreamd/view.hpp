@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "fleet_view.hpp"
 #include "histogram.hpp"
 #include "mixstream/core/outcome.hpp"
 #include "mixstream/modes/modes_now.hpp"
@@ -78,6 +79,8 @@ struct StreamView {
 
   std::optional<ModesNow> modes;  ///< where its sensors stand; nothing: rows in order are not followed
 
+  std::shared_ptr<const FleetSummary> fleet;  ///< of a model for each group; null: there is one model
+
   RowTally rows;
   double rows_per_second = 0.0;      ///< over the last few seconds
   std::optional<WallTime> last_row;  ///< when the newest row came
@@ -119,6 +122,12 @@ class DaemonView {
   virtual std::vector<std::shared_ptr<const StreamView>> streams()
       const = 0;  ///< in the order of the configuration
   virtual std::shared_ptr<const StreamView> find(const std::string& name) const = 0;  ///< null: there is none
+
+  /// Some of a stream's groups, by name. Nothing: an unknown stream, or one without groups.
+  virtual std::optional<FleetPage> models(const std::string& /*name*/, std::size_t /*from*/,
+                                          std::size_t /*count*/) const {
+    return std::nullopt;
+  }
 
   /// Asks for a re-solve soon; returns without waiting for it. Refuses an unknown stream, or one without
   /// rows.

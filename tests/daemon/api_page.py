@@ -50,7 +50,7 @@ class ApiPage(unittest.TestCase):
 
     def test_every_address_of_the_table_is_there_and_takes_its_method(self):
         rows = re.findall(r"^\| (`/.*?) \| (GET|POST) \|", PAGE, re.M)
-        self.assertEqual(13, len(rows))
+        self.assertEqual(14, len(rows))
         for addresses, method in rows:
             for address in re.findall(r"`(.*?)`", addresses):
                 found = self.fake.get(address.replace("NAME", "pump"))[0]

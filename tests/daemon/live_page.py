@@ -177,6 +177,41 @@ class OfAnything(Reader):
             self.see("valve", "h1")
             self.see("Data and laws")
 
+    def test_the_fleet_says_who_departs_and_comes_in_pages(self):
+        with small_fake() as fake:
+            for width in (1200, 390):
+                self.open(fake)
+                self.browser.size(width, 900, phone=width < 500)
+                self.see("1 to 25 of 60", ".fleet")
+                self.see("pump-03", ".fleet dl")
+                self.see("depart from the fleet", ".fleet dl")
+                self.see("30 groups", ".fleet .modes-now")
+                self.see("\u26a0 departs, silent", ".fleet table")
+                self.assertNotIn("pump-26", self.text(".fleet table"))
+                self.browser.run("document.querySelectorAll('.fleet .steps button')[1].click()")
+                self.see("26 to 50 of 60", ".fleet")
+                self.see("pump-26", ".fleet table")
+                self.assertNotIn("pump-25", self.text(".fleet table"))
+                self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), width)
+            self.browser.run("document.querySelectorAll('.streams a')[1].click()")
+            self.see("valve", "h1")
+            self.eventually(lambda: self.text(".fleet") == "", "a stream of one model shows no fleet")
+
+    def test_many_streams_come_in_pages_and_a_stream_of_another_page_can_be_opened(self):
+        with small_fake("--more-streams", 120) as fake:
+            self.open(fake)
+            self.see("1 to 50 of 124 streams", ".streams")
+            self.assertEqual(50, self.browser.run("return document.querySelectorAll('.streams a').length"))
+            self.browser.run("document.querySelectorAll('.streams .steps button')[1].click()")
+            self.see("51 to 100 of 124 streams", ".streams")
+            self.see("more-60", ".streams")
+            self.see("pump", "h1")
+            self.browser.run("[...document.querySelectorAll('.streams a')].find((a) => a.textContent.includes('more-60')).click()")
+            self.see("more-60", "h1")
+            self.open(fake, "more-119")
+            self.see("more-119", "h1")
+            self.see("more-119", ".streams [aria-current]")
+
     def test_what_is_wrong_is_told_on_top(self):
         with small_fake() as fake:
             self.open(fake)

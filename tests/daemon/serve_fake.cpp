@@ -132,6 +132,7 @@ int main(int count, char** arguments) {
   settings.port = 0;
   std::size_t rows_per_second = 4000;
   std::size_t rows_before = 60000;
+  std::size_t more_streams = 0;
   std::int64_t request_ms = settings.request_time.count();
   std::int64_t idle_ms = settings.idle_time.count();
   app.add_option("--address", settings.address);
@@ -145,6 +146,7 @@ int main(int count, char** arguments) {
   app.add_option("--idle-ms", idle_ms);
   app.add_option("--rows-per-second", rows_per_second);
   app.add_option("--rows-before", rows_before);
+  app.add_option("--more-streams", more_streams);
   CLI11_PARSE(app, count, arguments);
   settings.request_time = std::chrono::milliseconds(request_ms);
   settings.idle_time = std::chrono::milliseconds(idle_ms);
@@ -160,6 +162,9 @@ int main(int count, char** arguments) {
   daemon.set(valve.view());
   daemon.set(unconnected());
   daemon.set(furnace.view());
+  for (std::size_t i = 0; i < more_streams; ++i) daemon.set(empty_stream("more-" + std::to_string(i)));
+  daemon.set_models(pump.view(), made_fleet(60));
+  pump.view().fleet = daemon.find("pump")->fleet;
   const Outcome<std::unique_ptr<WebServer>> server = WebServer::start(settings, daemon);
   if (!server) {
     std::cerr << server.refusal().text << "\n";

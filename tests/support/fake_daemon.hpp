@@ -1,8 +1,10 @@
 // A daemon that says what the test told it to say.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +45,24 @@ class FakeDaemon : public DaemonView {
       if (stream->name == name) return stream;
     return nullptr;
   }
+  /// `stream` gets these groups; its view the summary.
+  void set_models(StreamView stream, const FleetPage& fleet) {
+    stream.fleet = std::make_shared<const FleetSummary>(fleet.summary);
+    set(stream);
+    const std::lock_guard lock(mutex_);
+    fleets_[stream.name] = fleet;
+  }
+  std::optional<FleetPage> models(const std::string& name, std::size_t from,
+                                  std::size_t count) const override {
+    const std::lock_guard lock(mutex_);
+    const auto found = fleets_.find(name);
+    if (found == fleets_.end()) return std::nullopt;
+    FleetPage page = found->second;
+    page.from = std::min(from, page.models.size());
+    page.models.erase(page.models.begin(), page.models.begin() + static_cast<std::ptrdiff_t>(page.from));
+    page.models.resize(std::min(count, page.models.size()));
+    return page;
+  }
   Done request_reset(const std::string& name, const std::string& sensor) override {
     const std::lock_guard lock(mutex_);
     resets_asked_.push_back(name + " " + sensor);
@@ -73,11 +93,41 @@ class FakeDaemon : public DaemonView {
   mutable std::mutex mutex_;
   DaemonFigures figures_{.started = std::chrono::system_clock::now()};
   std::vector<std::shared_ptr<const StreamView>> streams_;
+  std::map<std::string, FleetPage> fleets_;
   std::vector<std::string> refits_asked_;
   std::vector<std::string> resets_asked_;
   Health health_;
   Health ready_;
 };
+
+/// So many groups, all well but for the third, which departs and is silent.
+inline FleetPage made_fleet(std::size_t count) {
+  FleetPage fleet;
+  fleet.summary.models = fleet.summary.looked = count;
+  fleet.summary.in_mode = {0, 0};
+  for (std::size_t i = 0; i < count; ++i) {
+    GroupView group;
+    group.name = "pump-" + std::string(i < 9 ? "0" : "") + std::to_string(i + 1);
+    group.rows = group.fit_rows = 700 + 100 * i;
+    group.last_row = std::chrono::system_clock::now();
+    group.grown = group.rows > 1000;
+    group.status = FitStatus::ok;
+    group.laws = empty_mixture(2, 2);
+    group.laws.weights = {0.25, 0.75};
+    group.laws.coefficients = {1.0, 2.0, -1.0, 0.5};
+    group.laws.noise_variances = {0.01, 0.01};
+    group.mode = i % 2;
+    group.mode_probability = 0.97;
+    group.drift = LawReading{0.4, 0.03, 0};
+    group.departure = LawReading{i == 2 ? 25.0 : -0.6, i == 2 ? 2.9 : 0.04, 1};
+    group.departs = group.silent = i == 2;
+    fleet.summary.grown += group.grown ? 1 : 0;
+    ++fleet.summary.in_mode[*group.mode];
+    if (group.departs) fleet.summary.departing = fleet.summary.silent = {1, {group.name}};
+    fleet.models.push_back(std::move(group));
+  }
+  return fleet;
+}
 
 /// A stream without rows.
 inline StreamView empty_stream(const std::string& name) {

@@ -12,6 +12,7 @@
 #include "devices/device_settings.hpp"
 #include "mixstream/core/outcome.hpp"
 #include "mixstream/estimator.hpp"
+#include "models/group_settings.hpp"
 #include "payload/payload.hpp"
 #include "store/identity.hpp"
 #include "web/server.hpp"
@@ -74,6 +75,7 @@ struct StreamConfig {
       256 << 20;              ///< bytes; at half of it a snapshot is made, at all of it rows wait
   IdentitySettings identity;  ///< sensors, sequence numbers and clocks
   DeviceSettings devices;     ///< messages are states of devices, not rows
+  GroupSettings group;        ///< rows have models of their own, by a name
   ColumnSettings columns;     ///< each column has a topic; then `topic` is the first of them
 };
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "mixstream/moments/state.hpp"
 #include "mixstream/moments/state_file.hpp"
 #include "mixstream/solving/solve.hpp"
+#include "models/read_group.hpp"
 #include "secret_file.hpp"
 #include "sources/topic_filter.hpp"
 #include "table_reader.hpp"
@@ -137,21 +137,6 @@ void read_source(TableReader& in, StreamConfig& stream) {
               "127.0.0.1 or unix:PATH, or say socket_public = true");
 }
 
-/// sensor = "topic:2": the sensor is who may publish there, whatever the payload says.
-void read_sensor_level(TableReader& in, StreamConfig& stream) {
-  constexpr std::string_view prefix = "topic:";
-  const std::string& text = stream.payload.sensor;
-  if (!text.starts_with(prefix)) return;
-  std::size_t& level = stream.identity.sensor_level;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data() + prefix.size(), end, level);
-  if (error != std::errc{} || at != end || level == 0)
-    in.refuse("sensor", "takes a field, or \"topic:2\" for the second level of the topic");
-  else if (!filter_has_level(stream.topic, level))
-    in.refuse("sensor",
-              fmt::format("the topic '{}' has no level {} that every message has", stream.topic, level));
-}
-
 void read_payload(TableReader& in, StreamConfig& stream) {
   PayloadSettings& payload = stream.payload;
   if (const auto format = in.take_word("format", {"json", "csv", "f64", "state"})) {
@@ -165,7 +150,8 @@ void read_payload(TableReader& in, StreamConfig& stream) {
   if (delimiter.size() != 1) in.refuse("delimiter", "takes one character");
   in.take("response", payload.response);
   in.take("sensor", payload.sensor);
-  read_sensor_level(in, stream);
+  // sensor = "topic:2": the sensor is who may publish there, whatever the payload says.
+  stream.identity.sensor_level = read_topic_level(in, "sensor", payload.sensor, stream.topic);
   in.take("epoch", payload.epoch);
   in.take("sequence", payload.sequence);
   in.take("time", payload.time);
@@ -364,6 +350,7 @@ StreamConfig read_stream(const toml::table& table, TableReader& outside, const s
   read_identity(in, stream);
   read_budget(in, stream);
   read_devices(in, stream);
+  read_group(in, stream);
   Done done = in.result();
   if (done) {
     const Done solvable = check(stream.estimator.solve, stream.payload.map.feature_count());

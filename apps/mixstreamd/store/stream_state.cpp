@@ -119,14 +119,14 @@ Done StreamState::apply(const Record& record) {
   return impossible(record, "is of no known kind, or damaged");
 }
 
-MessageEffect StreamState::apply(const Message& message) {
+MessageEffect StreamState::apply(const Message& message, RowTaker* taker) {
   MessageEffect effect;
   ++counts_.messages;
   for (const PayloadRow& row : parser_.parse(message.payload, message.arrival)) {
     counts_.rows += row.repeats;
     for (std::uint64_t i = 1; i < row.repeats; ++i) estimator_.count_refused(reason_of(row));
     effect.refused += row.repeats - 1;
-    switch (fold(row, message)) {
+    switch (fold(row, message, taker)) {
       case Fate::folded:
         ++effect.folded;
         break;
@@ -153,7 +153,7 @@ StreamState::Fate StreamState::refuse(const char* reason, std::string_view senso
 
 /// A refused row with a sequence number is remembered as well: it must leave no gap, and when it comes again
 /// it is a duplicate.
-StreamState::Fate StreamState::fold(const PayloadRow& row, const Message& message) {
+StreamState::Fate StreamState::fold(const PayloadRow& row, const Message& message, RowTaker* taker) {
   const std::string_view sensor = identity_.sensor_level > 0
                                       ? level_of(message.source, identity_.sensor_level)
                                   : row.sensor.empty() ? message.source
@@ -167,9 +167,13 @@ StreamState::Fate StreamState::fold(const PayloadRow& row, const Message& messag
   if (row.fault != RowFault::none) return refuse(reason_of(row), sensor);
   const ClockFate clock = clocks_.judge(sensor, row.row.time, message.arrival);
   if (clock != ClockFate::fine) return refuse(name_of(clock), sensor);
+  const RowName name{message.source, sensor};
+  if (const char* const why = taker == nullptr ? nullptr : taker->refusal(name); why != nullptr)
+    return refuse(why, sensor);
   Row named = row.row;
   named.sensor = sensor_number(sensor);
   if (estimator_.absorb(named) != RowFault::none) return Fate::refused;
+  if (taker != nullptr) taker->take(name, named, message.arrival);
   clocks_.folded(row.row.time);
   if (!row.numbered) ++counts_.unnumbered;
   return Fate::folded;

@@ -16,6 +16,7 @@
 #include "store/clock_guard.hpp"
 #include "store/deduplication.hpp"
 #include "store/record.hpp"
+#include "store/row_taker.hpp"
 
 namespace mixstream {
 
@@ -56,7 +57,8 @@ class StreamState {
   /// A record of the journal, by its kind. Refuses one that cannot have been written for this state.
   Done apply(const Record& record);
 
-  MessageEffect apply(const Message& message);
+  /// `taker`: takes each row that the estimator took; a row that it has no place for is refused.
+  MessageEffect apply(const Message& message, RowTaker* taker = nullptr);
   void apply(const Rejection& rejection);
   /// Call with feedback.row == estimator().state().row_count(). Feedback that the estimator refuses is
   /// counted and leaves no trace, now as in every replay.
@@ -76,7 +78,7 @@ class StreamState {
  private:
   StreamState(Estimator estimator, PayloadParser parser, const StreamStateSettings& settings);
   enum class Fate : std::uint8_t { folded, duplicate, refused };
-  Fate fold(const PayloadRow& row, const Message& message);
+  Fate fold(const PayloadRow& row, const Message& message, RowTaker* taker);
   Fate refuse(const char* reason, std::string_view sensor = {});
   Done read_counts(std::span<const std::byte> bytes);
 

@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint32_t taken_part = first_guest_type;
 constexpr std::uint32_t devices_part = first_guest_type + 16;
 constexpr std::uint32_t values_part = first_guest_type + 17;
+constexpr std::uint32_t groups_part = first_guest_type + 18;
 
 std::string words_of(const Memory& memory) {
   switch (memory.kind) {
@@ -75,6 +76,12 @@ std::uint64_t fingerprint_of(const StreamConfig& config) {
       fingerprint(settings_of(config)) + static_cast<std::uint64_t>(is_by_line(config));
   ByteWriter out;
   out.put(rows);
+  if (config.group.enabled) {
+    out.put_text("group");
+    out.put(static_cast<std::uint64_t>(config.group.level));
+    out.put(static_cast<std::uint64_t>(config.group.most_models));
+    return checksum(out.written());
+  }
   if (!config.columns.topics.empty()) {
     for (const ColumnTopic& topic : config.columns.topics) {
       out.put_text(topic.column);
@@ -100,6 +107,7 @@ Fold::Fold(const StreamConfig& config, StreamState state)
   if (!config.columns.topics.empty())
     joiner_.emplace(config.columns, value_fields(config), config.identity.most_sensors,
                     config.identity.clock_tolerance);
+  if (config.group.enabled) groups_ = std::make_unique<GroupModels>(config.estimator, config.group);
   if (!config.devices.enabled) return;
   devices_.emplace(sized_state(config.estimator), config.devices, config.identity.most_sensors,
                    config.identity.largest_jump);
@@ -117,23 +125,40 @@ Outcome<Fold> Fold::restore(const std::vector<Section>& sections, const StreamCo
   const StateSettings& settings = state.value().estimator().state().settings();
   if (const Done done = compare(settings, config.estimator.state); !done) return done.refusal();
   Fold fold(config, std::move(state).value());
-  const auto taken = std::ranges::find(sections, taken_part, &Section::type);
-  if (taken != sections.end() && !fold.read_taken(taken->bytes))
-    return Refusal{Reason::bad_snapshot, "the snapshot is damaged: how far files were replayed"};
-  const auto devices = std::ranges::find(sections, devices_part, &Section::type);
-  const bool has_devices = devices != sections.end();
-  if (has_devices != fold.devices_.has_value())
-    return Refusal{
-        Reason::bad_settings,
-        fmt::format("its state was made of {}, the configuration says otherwise (format): give the "
-                    "stream another name, or move its state folder away to begin anew",
-                    has_devices ? "states of devices" : "rows")};
-  const auto values = std::ranges::find(sections, values_part, &Section::type);
-  if (fold.joiner_ && values != sections.end() && !fold.joiner_->restore(values->bytes))
-    return Refusal{Reason::bad_snapshot, "the snapshot is damaged: the newest values of columns"};
-  if (has_devices && !fold.devices_->restore(devices->bytes))
-    return Refusal{Reason::bad_snapshot, "the snapshot is damaged: the states of devices"};
+  if (const Done done = fold.restore_parts(sections); !done) return done.refusal();
   return fold;
+}
+
+/// What is not of the stream's own rows. Refuses damage, and parts that the configuration has no place for.
+Done Fold::restore_parts(const std::vector<Section>& sections) {
+  const auto part = [&](std::uint32_t type) -> const Section* {
+    const auto found = std::ranges::find(sections, type, &Section::type);
+    return found == sections.end() ? nullptr : &*found;
+  };
+  const auto damaged = [](const char* what) -> Done {
+    return Refusal{Reason::bad_snapshot, fmt::format("the snapshot is damaged: {}", what)};
+  };
+  const auto differs = [](const char* made_of, const char* key) -> Done {
+    return Refusal{Reason::bad_settings,
+                   fmt::format("its state was made of {}, the configuration says otherwise ({}): give the "
+                               "stream another name, or move its state folder away to begin anew",
+                               made_of, key)};
+  };
+  const Section* const taken = part(taken_part);
+  const Section* const devices = part(devices_part);
+  const Section* const values = part(values_part);
+  const Section* const groups = part(groups_part);
+  if (taken != nullptr && !read_taken(taken->bytes)) return damaged("how far files were replayed");
+  if ((devices != nullptr) != devices_.has_value())
+    return differs(devices != nullptr ? "states of devices" : "rows", "format");
+  if ((groups != nullptr) != (groups_ != nullptr))
+    return differs(groups != nullptr ? "rows with a model for each group" : "rows with one model for all",
+                   "group");
+  if (joiner_ && values != nullptr && !joiner_->restore(values->bytes))
+    return damaged("the newest values of columns");
+  if (devices != nullptr && !devices_->restore(devices->bytes)) return damaged("the states of devices");
+  if (groups != nullptr && !groups_->restore(groups->bytes)) return damaged("the models of groups");
+  return std::monostate{};
 }
 
 std::vector<Section> Fold::sections() const {
@@ -147,6 +172,7 @@ std::vector<Section> Fold::sections() const {
   sections.push_back({taken_part, std::move(out).take()});
   if (joiner_) sections.push_back({values_part, joiner_->encode()});
   if (devices_) sections.push_back({devices_part, devices_->encode()});
+  if (groups_) sections.push_back({groups_part, groups_->encode()});
   return sections;
 }
 
@@ -236,14 +262,14 @@ void Fold::take(const Message& message) {
   Message part = message;
   part.source = note_taken(message.source);
   if (!by_line_) {
-    if (!part.payload.empty()) state_.apply(part);
+    if (!part.payload.empty()) state_.apply(part, groups_.get());
     return;
   }
   std::string_view text(reinterpret_cast<const char*>(message.payload.data()), message.payload.size());
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     part.payload = std::as_bytes(std::span(line));
-    if (line.find_first_not_of(" \t\r") != std::string_view::npos) state_.apply(part);
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) state_.apply(part, groups_.get());
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "../columns/joiner.hpp"
 #include "../config/config.hpp"
 #include "../devices/device_states.hpp"
+#include "../models/group_models.hpp"
 #include "store/stream_state.hpp"
 
 namespace mixstream {
@@ -38,6 +40,12 @@ class Fold {
   const Estimator& estimator() const noexcept { return state_.estimator(); }
   /// Of a stream of states: what its devices sent; null: its messages are rows.
   const DeviceStates* devices() const noexcept { return devices_ ? &*devices_ : nullptr; }
+  /// Of a stream with groups: their models, beside the one of all rows; null: it has none.
+  const GroupModels* groups() const noexcept { return groups_ ? &*groups_ : nullptr; }
+  /// Groups that rows came to since the last call.
+  std::vector<GroupFigures> take_touched() {
+    return groups_ ? groups_->take_touched() : std::vector<GroupFigures>{};
+  }
   /// Rows of devices are folded, too; a state that came again is a duplicate.
   FoldCounts counts() const;
   std::size_t sensor_count() const noexcept;
@@ -53,11 +61,13 @@ class Fold {
   std::string_view note_taken(std::string_view source);
   void take_state(const Message& message);
   void take_value(const Message& message);
+  Done restore_parts(const std::vector<Section>& sections);
 
   StreamState state_;
   std::optional<DeviceStates> devices_;
   std::optional<Joiner> joiner_;  // each column has a topic
-  std::size_t device_level_;      // of the topic, from 1; 0: the message names its device
+  std::unique_ptr<GroupModels> groups_;
+  std::size_t device_level_;  // of the topic, from 1; 0: the message names its device
   std::string refusal_;
   std::map<std::string, std::uint64_t, std::less<>> taken_;
   bool by_line_;   // each line is a message of its own

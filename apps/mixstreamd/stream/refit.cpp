@@ -42,6 +42,8 @@ bool Stream::is_solved() const {
 Done Stream::request_refit() {
   if (row_count_ == 0) return Refusal{Reason::too_few_rows, "there are no rows yet"};
   refit_wanted_ = true;
+  const std::lock_guard lock(view_mutex_);
+  looks_asked_ = Clock::now();
   return std::monostate{};
 }
 

@@ -65,7 +65,9 @@ Stream::Stream(StreamConfig config, std::unique_ptr<Store> store, Fold fold, con
       folder_(folder),
       store_(std::move(store)),
       fold_(std::move(fold)),
-      marker_(folder) {}
+      marker_(folder) {
+  if (config_.group.enabled) fleet_.emplace(config_.group);
+}
 
 /// What no snapshot holds yet, in the order it came.
 Done Stream::replay() {
@@ -264,7 +266,9 @@ std::uint64_t Stream::taken_of(const std::string& file) const {
 void Stream::note_rows(std::optional<WallTime> now) {
   const FoldCounts folded = fold_.counts();
   const Estimator& estimator = fold_.estimator();
+  const std::vector<GroupFigures> touched = fold_.take_touched();
   const std::lock_guard lock(view_mutex_);
+  for (const GroupFigures& group : touched) fleet_->note(group);
   RowTally& counts = figures_.counts;
   counts.in = folded.rows;
   counts.folded = folded.folded;

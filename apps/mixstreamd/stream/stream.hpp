@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "../config/config.hpp"
+#include "../models/fleet.hpp"
 #include "../sources/source.hpp"
 #include "../view.hpp"
 #include "alarms.hpp"
@@ -61,6 +62,8 @@ class Stream {
 
   bool refit_is_due() const;
   void refit();
+  /// Looks at groups whose turn it is, one after the other, until so much time has passed.
+  void look_at_groups(Clock::duration longest);
   bool is_solved() const;  ///< the newest solve, whatever it gave, saw every row; any thread
 
   // ---- The keeper's thread. ----
@@ -79,6 +82,8 @@ class Stream {
   /// Called whenever a refit has fallen due. Set before the sources begin.
   void on_due(std::function<void()> wake) { wake_solver_ = std::move(wake); }
   std::shared_ptr<const StreamView> view() const;
+  /// Some of the groups, by name; nothing: the stream has none.
+  std::optional<FleetPage> models(std::size_t from, std::size_t count) const;
   /// Looks at what happened since the last call and makes alarms of it. One thread.
   void watch(const SourceState& source, const SourceCounts& counts, const std::vector<SourceEvent>& events);
   /// The newest fit as JSON, when it is another than at the last call or `again`.
@@ -160,6 +165,9 @@ class Stream {
   void watch_refused();
   void watch_sensors();
   void watch_disk();
+  void watch_fleet();
+  Clock::time_point looks_due_since() const;
+  std::optional<KnownLaws> laws_of_fleet() const;
   void watch_source(const SourceState& source, const std::vector<SourceEvent>& events, Clock::time_point now);
 
   const StreamConfig config_;
@@ -185,6 +193,9 @@ class Stream {
   Figures figures_;
   Fits fits_;
   Alarms alarms_;
+  std::optional<Fleet> fleet_;  // nothing: no groups, now and always
+  std::shared_ptr<const FleetSummary> fleet_summary_;
+  Clock::time_point looks_asked_ = Clock::time_point::min();
   SourceState source_{false, false, "not started"};
   SourceCounts source_counts_;
   std::vector<std::string> resets_;  // sensors that somebody wants forgotten

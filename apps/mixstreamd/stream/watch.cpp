@@ -28,6 +28,7 @@ void Stream::watch(const SourceState& source, const SourceCounts& counts,
   watch_rate(now);
   watch_rows();
   watch_disk();
+  watch_fleet();
   watch_source(source, events, now);
   source_ = source;
   source_counts_ = counts;
@@ -129,6 +130,7 @@ std::shared_ptr<const StreamView> Stream::view() const {
   if (figures_.follows_modes) view->modes = figures_.modes;
   view->rows = figures_.counts;
   view->sensors = figures_.sensors;
+  view->fleet = fleet_summary_;
   view->rows_per_second = rows_per_second_;
   view->last_row = figures_.last_row;
   view->refits = fits_.refits;

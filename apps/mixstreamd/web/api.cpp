@@ -63,6 +63,46 @@ Json alarms_json(const std::vector<Alarm>& alarms) {
   return json;
 }
 
+Json fleet_json(const FleetSummary& fleet) {
+  Json json{
+      {"models", fleet.models}, {"grown", fleet.grown}, {"looked", fleet.looked}, {"in_mode", fleet.in_mode}};
+  for (const auto& [key, named] :
+       {std::pair("drifting", &fleet.drifting), {"departing", &fleet.departing}, {"silent", &fleet.silent}})
+    json[key] = {{"count", named->count}, {"names", named->names}};
+  return json;
+}
+
+Json reading_json(const std::optional<LawReading>& reading) {
+  if (!reading) return nullptr;
+  return {{"deviations", number(reading->deviations)},
+          {"size", number(reading->size)},
+          {"law", reading->component}};
+}
+
+Json group_json(const GroupView& group) {
+  Json json{{"name", group.name},
+            {"rows", group.rows},
+            {"last", iso_time(group.last_row)},
+            {"grown", group.grown},
+            {"status", group.status ? Json(name_of(*group.status)) : Json(nullptr)},
+            {"fit_rows", group.fit_rows}};
+  json["laws"] = Json::array();
+  for (std::size_t h = 0; h < group.laws.component_count(); ++h) {
+    Json law{{"weight", number(group.laws.weights[h])},
+             {"noise_variance", number(group.laws.noise_variances[h])}};
+    for (const double value : group.laws.law(h)) law["coefficients"].push_back(number(value));
+    json["laws"].push_back(std::move(law));
+  }
+  json["mode"] = group.mode ? Json(*group.mode) : Json(nullptr);
+  json["mode_probability"] = group.mode ? number(group.mode_probability) : Json(nullptr);
+  json["drift"] = reading_json(group.drift);
+  json["departure"] = reading_json(group.departure);
+  json["drifts"] = group.drifts;
+  json["departs"] = group.departs;
+  json["silent"] = group.silent;
+  return json;
+}
+
 Json stream_object(const StreamView& stream) {
   Json json{{"name", stream.name},
             {"source", stream.source},
@@ -77,6 +117,7 @@ Json stream_object(const StreamView& stream) {
                     {"failed", stream.refits_failed},
                     {"seconds", number(stream.solve_seconds)},
                     {"running", stream.refit_running}};
+  json["fleet"] = stream.fleet ? fleet_json(*stream.fleet) : Json(nullptr);
   json["journal_bytes"] = stream.journal_bytes;
   json["snapshot"] = time_json(stream.snapshot);
   json["alarms"] = alarms_json(stream.alarms);
@@ -90,6 +131,14 @@ std::string iso_time(WallTime time) {
   const auto rest = std::chrono::floor<std::chrono::milliseconds>(time - whole).count();
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(whole)),
                      rest);
+}
+
+std::string models_json(const StreamView& stream, const FleetPage& page) {
+  Json json{{"schema", 1}, {"stream", stream.name}, {"total", page.summary.models}, {"from", page.from}};
+  json["fleet"] = fleet_json(page.summary);
+  json["models"] = Json::array();
+  for (const GroupView& group : page.models) json["models"].push_back(group_json(group));
+  return text_of(json);
 }
 
 std::optional<StreamPage> page_in(std::string_view query) {

@@ -30,6 +30,9 @@ std::string streams_json(const DaemonView& daemon, WallTime now, const StreamPag
 /// Of /api/v1/streams/NAME: one stream without its fit's details.
 std::string stream_json(const StreamView& stream);
 
+/// Of /api/v1/streams/NAME/models: some of its groups.
+std::string models_json(const StreamView& stream, const FleetPage& page);
+
 /// What /healthz and /readyz answer: 200 or 503.
 Response health_response(const Health& health);
 

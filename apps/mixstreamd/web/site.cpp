@@ -19,9 +19,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view streams_path = "/api/v1/streams";
 constexpr std::string_view influx_path = "/api/v1/influx";
-constexpr std::array<std::string_view, 4> readable_leaves = {"", "data", "history", "model"};
+constexpr std::array<std::string_view, 5> readable_leaves = {"", "data", "history", "model", "models"};
 constexpr std::array<std::string_view, 4> writable_leaves = {"forecast", "predict", "refit", "reset"};
 
+constexpr std::size_t usual_models = 100;  // of a page that names no count
+constexpr std::size_t most_models = 1000;
 constexpr std::chrono::seconds shortest_refit_pause(1);  // of one stream
 
 bool holds(const auto& list, std::string_view word) {
@@ -107,6 +109,7 @@ Response Site::stream_route(const Request& request, std::string_view rest) {
 
 Response Site::stream_answer(const Request& request, const StreamView& stream, std::string_view leaf) {
   if (leaf.empty()) return response_of(stream_json(stream));
+  if (leaf == "models") return models(request, stream);
   if (leaf == "refit") return refit(stream);
   if (leaf == "reset") return reset(request, stream);
   if (leaf == "forecast") {
@@ -130,6 +133,18 @@ Response Site::unknown_stream(const std::string& name) const {
   const std::string guess = near.empty() ? "" : fmt::format("; did you mean {}?", near);
   return error_response(404,
                         fmt::format("/api/v1/streams lists the streams, and this is none of them{}", guess));
+}
+
+Response Site::models(const Request& request, const StreamView& stream) const {
+  const std::optional<StreamPage> page = page_in(request.query);
+  if (!page) return error_response(400, "ask for a page as ?from=100&count=50");
+  const bool says_count = page->count != StreamPage{}.count;
+  const std::size_t count = says_count ? std::min(page->count, most_models) : usual_models;
+  const std::optional<FleetPage> fleet = daemon_.models(stream.name, page->from, count);
+  if (!fleet)
+    return error_response(404,
+                          "this stream has one model for all its rows: group gives it one for each sensor");
+  return response_of(models_json(stream, *fleet));
 }
 
 Response Site::refit(const StreamView& stream) {

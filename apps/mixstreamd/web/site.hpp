@@ -35,6 +35,7 @@ class Site {
   Response stream_route(const Request& request, std::string_view rest);
   Response stream_answer(const Request& request, const StreamView& stream, std::string_view leaf);
   Response unknown_stream(const std::string& name) const;
+  Response models(const Request& request, const StreamView& stream) const;
   Response refit(const StreamView& stream);
   Response reset(const Request& request, const StreamView& stream);
   const Drawn& drawn(const StreamView& stream);

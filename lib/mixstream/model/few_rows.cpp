@@ -118,6 +118,13 @@ void FewRows::pour_into(Estimator& estimator) const {
   }
 }
 
+void FewRows::copy_last(std::size_t count, RowTable& into) const {
+  const std::size_t first = rows() - std::min(count, rows());
+  each_row([&](std::size_t i, const Row& row) {
+    if (i >= first) into.add(row);
+  });
+}
+
 void FewRows::encode(ByteWriter& out) const {
   out.put(static_cast<std::uint32_t>(shape_.feature_count));
   out.put(static_cast<std::uint32_t>(shape_.constant_feature + 1));

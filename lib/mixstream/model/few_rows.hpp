@@ -10,6 +10,7 @@
 
 #include "mixstream/core/bytes.hpp"
 #include "mixstream/estimator.hpp"
+#include "mixstream/rows/row_table.hpp"
 
 namespace mixstream {
 
@@ -40,6 +41,8 @@ class FewRows {
   bool append(const FewRows& other);
   /// Absorbs what was kept, in its order and at its positions: the estimator is as if it had seen the rows.
   void pour_into(Estimator& estimator) const;
+  /// Adds the last `count` rows, or all, to a table of their d.
+  void copy_last(std::size_t count, RowTable& into) const;
 
   void encode(ByteWriter& out) const;
   /// Nothing for bytes that encode() did not make.

@@ -34,7 +34,7 @@ bool says_what_to_do(const std::string& words) {
 std::vector<std::string> words_of_refused() {
   std::vector<std::string> all;
   for (const char* const reason :
-       {"clock_ahead", "clock_jump", "sequence_jump", "too_old", "old_epoch", "too_many_sensors",
+       {"clock_ahead", "clock_jump", "sequence_jump", "too_old", "old_epoch", "too_many_sensors", "too_many_models",
         "no_value_yet", "stale_value", "message_too_large", "quarantined", "line_too_long", "not_a_number",
         "a reason that nobody knows yet"})
     all.push_back(refused({{reason, 3}}));
@@ -73,6 +73,9 @@ std::map<std::string, std::vector<std::string>> all_words() {
       {"gap", {gap(1, 2, 1)}},
       {"refused", words_of_refused()},
       {"sensors", {sensors(10000)}},
+      {"model_drift", {model_drift("pump3 (law 2 moved by 3.1 noise sd)")}},
+      {"model_departs", {model_departs("pump3 (law 2 lies 3.1 noise sd off)")}},
+      {"model_silent", {model_silent("pump3 (no row for 700 s)")}},
       {"disk", {disk("cannot write 'x': No space left on device")}},
       {"quarantine", {quarantine(7, 3, "quarantine-7")}},
       {"source", words_of_source()},

@@ -121,6 +121,31 @@ TEST_CASE("a shared subscription knows no order of rows, so it is for models tha
   CHECK(wrong(shared + "method = \"paper\"\n").empty());
 }
 
+TEST_CASE("models of groups need rows, a name that every row has, and no order of rows") {
+  const Outcome<Config> config = parse_config(sound + "group = \"topic:2\"\nmost_models = 5\n", "x.toml");
+  REQUIRE(config);
+  const GroupSettings& group = config.value().streams.front().group;
+  CHECK(group.enabled);
+  CHECK(group.level == 2);
+  CHECK(group.most_models == 5);
+  CHECK_FALSE(parse_config(sound, "x.toml").value().streams.front().group.enabled);
+  CHECK(wrong(sound + "group = \"sensor\"\n").empty());
+  CHECK(wrong(sound + "sensor = \"pump\"\ngroup = \"pump\"\nsilent_after = \"1h\"\n").empty());
+  says(sound + "group = \"topic:4\"\n", "has no level 4 that every message has");
+  says(sound + "group = \"topic:x\"\n", "second level of the topic");
+  says(sound + "group = \"pump\"\n", "the field that names the sensor (sensor = \"sensor\")");
+  says(sound + "most_models = 5\n", "belongs to group");
+  says(sound + "departs_by = 1.0\n", "belongs to group");
+  says(sound + "group = \"topic:2\"\nmost_models = 0\n", "most_models");
+  says(sound + "group = \"topic:2\"\nmethod = \"paper\"\n", "does not go together with group");
+  says(sound + "group = \"topic:2\"\nformat = \"state\"\nmodes = \"independent\"\nnoise = \"shared\"\n",
+       "a device's state is no row");
+  std::string columns = sound;
+  columns.replace(columns.find("topic = \"plant/+/a\"\n"), 20, "");
+  says(columns + "group = \"topic:2\"\n[stream.columns]\nt = \"plant/+/t\"\ny = \"plant/+/y\"\n",
+       "publish the values of a row together");
+}
+
 TEST_CASE("streams that would get a message twice are refused") {
   const std::string second = "[[stream]]\nname = \"b\"\nfeatures = \"1,t\"\ntopic = ";
   says(sound + second + "\"plant/#\"\n", "overlap");

@@ -24,9 +24,9 @@ struct Fixture {
     daemon.set(fitted_stream("pump"));
     daemon.set(empty_stream("valve"));
   }
-  Response get(const std::string& path) { return ask("GET", path); }
-  Response ask(const std::string& method, const std::string& path) {
-    return site.answer({.method = method, .path = path, .headers = {{"host", "localhost"}}});
+  Response get(const std::string& path, const std::string& query = "") { return ask("GET", path, query); }
+  Response ask(const std::string& method, const std::string& path, const std::string& query = "") {
+    return site.answer({.method = method, .path = path, .query = query, .headers = {{"host", "localhost"}}});
   }
   Response forecast(const std::string& body, const std::string& type = "application/json") {
     return site.answer({.method = "POST",
@@ -77,6 +77,72 @@ TEST_CASE_FIXTURE(Fixture, "the list tells of every stream what matters") {
   CHECK(pump["alarms"][0]["active"] == true);
   CHECK(list["streams"][1]["fit"].is_null());
   CHECK(json_of(get("/api/v1/streams/pump")) == pump);
+}
+
+TEST_CASE_FIXTURE(Fixture, "the list comes in pages, which say where they begin and how many there are") {
+  for (int i = 0; i < 48; ++i) daemon.set(empty_stream("s" + std::to_string(i)));
+  const auto names = [&](const std::string& query) {
+    const Json list = json_of(get("/api/v1/streams", query));
+    CHECK(list["total"] == 50);
+    std::vector<std::string> found{std::to_string(list["from"].get<int>())};
+    for (const Json& stream : list["streams"]) found.push_back(stream["name"]);
+    return found;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names("").size() == 51);
+  CHECK(names("from=0&count=2") == Names{"0", "pump", "valve"});
+  CHECK(names("count=1&from=2") == Names{"2", "s0"});
+  CHECK(names("from=49") == Names{"49", "s47"});
+  CHECK(names("from=49&count=18446744073709551615") == Names{"49", "s47"});
+  CHECK(names("from=50") == Names{"50"});
+  CHECK(names("from=900") == Names{"50"});
+  CHECK(names("count=0") == Names{"0"});
+  for (const char* const query : {"from=-1", "from=", "from", "count=2x", "page=3", "from=1e3", "&",
+                                  "from=18446744073709551616", "from=1;count=2"}) {
+    INFO(query);
+    CHECK(get("/api/v1/streams", query).status == 400);
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "the groups of a stream come in pages, with what should be known of them") {
+  daemon.set_models(*daemon.find("pump"), made_fleet(1200));
+  const std::string address = "/api/v1/streams/pump/models";
+  const Json page = json_of(get(address, "from=2&count=2"));
+  CHECK(page["total"] == 1200);
+  CHECK(page["from"] == 2);
+  CHECK(page["stream"] == "pump");
+  REQUIRE(page["models"].size() == 2);
+  const Json& third = page["models"][0];
+  CHECK(third["name"] == "pump-03");
+  CHECK(third["departs"] == true);
+  CHECK(third["silent"] == true);
+  CHECK(third["drifts"] == false);
+  CHECK(third["departure"] == Json{{"deviations", 25.0}, {"size", 2.9}, {"law", 1}});
+  CHECK(third["laws"][1]["coefficients"] == Json{-1.0, 0.5});
+  CHECK(third["mode"] == 0);
+  CHECK(page["fleet"]["departing"] == Json{{"count", 1}, {"names", {"pump-03"}}});
+  CHECK(page["fleet"]["in_mode"] == Json{600, 600});
+  CHECK(json_of(get(address))["models"].size() == 100);
+  CHECK(json_of(get(address, "count=100000"))["models"].size() == 1000);
+  CHECK(json_of(get(address, "from=5000"))["models"].empty());
+  CHECK(get(address, "from=x").status == 400);
+  CHECK(get("/api/v1/streams/valve/models").status == 404);
+  CHECK(text_of(get("/api/v1/streams/valve/models")).find("group") != std::string::npos);
+  CHECK(ask("POST", address).status == 405);
+  CHECK(json_of(get("/api/v1/streams/pump"))["fleet"]["models"] == 1200);
+  CHECK(json_of(get("/api/v1/streams/valve"))["fleet"].is_null());
+}
+
+TEST_CASE_FIXTURE(Fixture, "a group that was not looked at yet, or has an odd name, comes out as text") {
+  FleetPage fleet = made_fleet(1);
+  fleet.models[0] = GroupView{};
+  fleet.models[0].name = "\"\xff<b>";
+  daemon.set_models(*daemon.find("pump"), fleet);
+  const Json group = json_of(get("/api/v1/streams/pump/models"))["models"][0];
+  CHECK(group["status"].is_null());
+  CHECK(group["mode"].is_null());
+  CHECK(group["drift"].is_null());
+  CHECK(group["laws"].empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "the model is what the tool prints, so that the tool can read it") {

@@ -7,12 +7,16 @@
   const everySecond = 1000;
   const hiddenPause = 15000;
   const mostSeconds = 900;  // of the rate's plot
+  const fleetPause = 3000;
+  const streamsAPage = 50;
   const root = document.getElementById("page");
 
   const state = {
     daemon: null,       // the last answer
     streams: new Map(), // by name: {view, model, fitTime, rates, alarms}
     shown: null,        // name of the stream on the page
+    from: 0,            // place of the first stream in the list
+    apart: null,        // the stream on the page, where it is not in the list
     paused: false,
     lostSince: null,
     token: null,
@@ -43,7 +47,7 @@
   async function run() {
     for (;;) {
       try {
-        const daemon = await ask("api/v1/streams");
+        const daemon = await ask(`api/v1/streams?from=${state.from}&count=${streamsAPage}`);
         state.lostSince = null;
         if (!state.paused) await take(daemon);
       } catch (problem) {
@@ -60,11 +64,13 @@
 
   async function take(daemon) {
     state.daemon = daemon;
-    for (const stream of daemon.streams) remember(stream);
+    await findApart(daemon);
+    for (const stream of known()) remember(stream);
     choose();
     const stream = current();
     if (!stream) return;
     const memory = state.streams.get(stream.name);
+    await takeFleet(stream, memory);
     if (stream.fit && memory.fitTime !== stream.fit.time) {
       const data = await ask(streamAddress(stream.name, "data"));
       memory.model = data.models[0];
@@ -74,10 +80,36 @@
     }
   }
 
+  // A stream that is asked for, or shown, and stands on another page of the list is asked for by itself.
+  async function findApart(daemon) {
+    const name = wanted() || state.shown;
+    state.apart = null;
+    if (!name || daemon.total <= streamsAPage || daemon.streams.some((stream) => stream.name === name)) return;
+    try {
+      state.apart = await ask(streamAddress(name, "").replace(/\/$/, ""));
+    } catch (problem) {
+      if (problem.status !== 404) throw problem;
+    }
+  }
+  const wanted = () => decodeURIComponent(location.hash.replace(/^#stream=/, ""));
+  const known = () => [...state.daemon.streams, ...(state.apart ? [state.apart] : [])];
+
+  async function takeFleet(stream, { fleet }) {
+    if (!stream.fleet || (fleet.content && Date.now() - fleet.asked < fleetPause)) return;
+    fleet.asked = Date.now();
+    fleet.content = await ask(streamAddress(stream.name, mixstreamFleet.address(fleet)));
+  }
+  async function stepFleet(stream, from) {
+    const { fleet } = state.streams.get(stream.name);
+    Object.assign(fleet, { from, content: null });
+    await takeFleet(stream, { fleet });
+    showFleet(stream);
+  }
+
   // Rates are kept from the opening of the page on, for every stream.
   function remember(stream) {
     if (!state.streams.has(stream.name)) {
-      state.streams.set(stream.name, { view: page.newView(), model: null, fitTime: null, shownFit: null,
+      state.streams.set(stream.name, { view: page.newView(), fleet: mixstreamFleet.none(), model: null, fitTime: null, shownFit: null,
         rates: { times: [], lines: [{ colour: "--accent", values: [], fill: true }] }, announced: new Set(stream.alarms.map(alarmKey)) });
     }
     const { rates, announced } = state.streams.get(stream.name);
@@ -90,12 +122,11 @@
     }
   }
   const alarmKey = (alarm) => `${alarm.time} ${alarm.row} ${alarm.kind}`;
-  const current = () => state.daemon && state.daemon.streams.find(({ name }) => name === state.shown);
+  const current = () => state.daemon && known().find(({ name }) => name === state.shown);
 
   function choose() {
-    const wanted = decodeURIComponent(location.hash.replace(/^#stream=/, ""));
-    const names = state.daemon.streams.map(({ name }) => name);
-    const next = names.includes(wanted) ? wanted : names.includes(state.shown) ? state.shown : names[0] ?? null;
+    const names = known().map(({ name }) => name);
+    const next = names.includes(wanted()) ? wanted() : names.includes(state.shown) ? state.shown : names[0] ?? null;
     if (next === state.shown) return;
     state.shown = next;
     for (const memory of state.streams.values()) memory.shownFit = null;
@@ -114,6 +145,7 @@
     verdict: make("div"),
     figures: make("dl", { class: "figures" }),
     alarms: make("section", { class: "alarms", "aria-label": "Alarms" }),
+    fleet: make("div", { class: "fleet" }),
     model: make("div"),
     rate: make("div", { class: "plot", role: "img" }),
     counts: make("div", { class: "card" }),
@@ -171,7 +203,8 @@
   const bytes = (count) => (count < 1e4 ? `${grouped(count)} B` : count < 1e7 ? `${grouped(count / 1e3)} kB` : `${grouped(count / 1e6)} MB`);
   const refusedTotal = ({ rows }) => Object.values(rows.refused).reduce((sum, count) => sum + count, 0);
   const activeAlarms = ({ alarms }) => alarms.filter(({ active }) => active);
-  const kinds = { drift: "Drift", poor_fit: "Poor fit", gap: "Lost rows", disk: "Disk", source: "Source" };
+  const kinds = { drift: "Drift", poor_fit: "Poor fit", gap: "Lost rows", disk: "Disk", source: "Source",
+    model_drift: "A group drifts", model_departs: "A group departs from the fleet", model_silent: "A group is silent" };
   const kindName = (kind) => kinds[kind] || page.sentence(kind.replaceAll("_", " "));
 
   // ---- Showing ------------------------------------------------------------------------------------------------
@@ -189,6 +222,7 @@
       make("div", {}, make("dt", {}, name), make("dd", {}, value, note ? make("small", {}, note) : null))));
     fill(parts.alarms, stream.alarms, () => alarmsOf(stream));
     if (!stream.fit) showWithoutFit(stream);
+    showFleet(stream);
     showRows(stream);
     const alarms = state.daemon.streams.reduce((sum, one) => sum + activeAlarms(one).length, 0);
     document.title = `${alarms ? `\u26a0 ${alarms} \u00b7 ` : ""}${stream.name} \u00b7 mixstreamd`;
@@ -201,12 +235,25 @@
   }
 
   function showStreams() {
-    const streams = state.daemon.streams;
-    parts.streams.hidden = streams.length < 2;
+    const streams = known();
+    const { total, from } = state.daemon;
+    parts.streams.hidden = total < 2;
     const entries = streams.map((stream) => [stream.name, stream.name === state.shown, streamSign(stream)]);
-    fill(parts.streams, entries, () => make("ul", {}, entries.map(([name, shown, [look, sign, words]]) =>
+    fill(parts.streams, [entries, total, from], () => [make("ul", {}, entries.map(([name, shown, [look, sign, words]]) =>
       make("li", {}, make("a", { href: `#stream=${encodeURIComponent(name)}`, "aria-current": shown ? "page" : null, class: look },
-        make("span", { "aria-hidden": "true", class: "sign" }, sign), name, make("span", { class: "unseen" }, `, ${words}`))))));
+        make("span", { "aria-hidden": "true", class: "sign" }, sign), name, make("span", { class: "unseen" }, `, ${words}`))))), streamSteps(total, from)]);
+  }
+  function streamSteps(total, from) {
+    if (total <= streamsAPage) return null;
+    const last = Math.min(from + streamsAPage, total);
+    const step = (words, to, possible) => make("button", { type: "button", class: "quiet", disabled: !possible, onclick: () => { state.from = to; wake(); } }, words);
+    return make("p", { class: "steps" }, step("Earlier", Math.max(from - streamsAPage, 0), from > 0),
+      make("span", { class: "soft small" }, ` ${grouped(from + 1)} to ${grouped(last)} of ${grouped(total)} streams `), step("Later", from + streamsAPage, last < total));
+  }
+  function showFleet(stream) {
+    const { fleet } = state.streams.get(stream.name);
+    if (!stream.fleet) return fill(parts.fleet, "none", () => []);
+    fill(parts.fleet, [stream.fleet, fleet, state.daemon.now.slice(0, 18)], () => mixstreamFleet.show(stream.fleet, fleet, ago, (from) => stepFleet(stream, from)));
   }
   function streamSign(stream) {
     const alarms = activeAlarms(stream).length;
@@ -291,7 +338,7 @@
   function showNoStream() {
     fill(parts.title, "none", () => "No streams");
     fill(parts.subtitle, "none", () => "Add a [[stream]] table to the daemon's configuration and reload it.");
-    [parts.verdict, parts.figures, parts.alarms, parts.model].forEach((part) => fill(part, "none", () => []));
+    [parts.verdict, parts.figures, parts.alarms, parts.fleet, parts.model].forEach((part) => fill(part, "none", () => []));
     rows.hidden = true;
   }
 
@@ -365,7 +412,7 @@
   const content = make("main", {},
     parts.streams, parts.banners,
     make("div", { class: "title" }, make("div", {}, parts.title, parts.subtitle), make("div", { class: "actions" }, parts.refitWords, parts.refit)),
-    parts.verdict, parts.figures, parts.alarms, parts.model, rows);
+    parts.verdict, parts.figures, parts.alarms, parts.fleet, parts.model, rows);
   page.followTheme();
   root.className = "page";
   root.replaceChildren(make("header", {}, make("div", { class: "bar" }, page.brand(), make("div", { class: "tools" }, parts.live, parts.pause, page.themeSwitch()))),

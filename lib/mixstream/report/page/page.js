@@ -459,7 +459,7 @@ const mixstreamPage = (() => {
 
   return {
     render, followTheme, setTheme, remembered, brand, themeSwitch, foot, make, table, section, figure, disclosure, sections, newView,
-    showTheme: () => setTheme(remembered()), formula, verdictBox, grouped, counted, brief, listed, sentence,
+    showTheme: () => setTheme(remembered()), formula, verdictBox, grouped, counted, brief, listed, sentence, mark, lawName,
   };
 })();
 
