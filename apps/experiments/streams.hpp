@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "mixstream/core/settings.hpp"
 #include "mixstream/core/layout.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/rows/simulation.hpp"
 
 namespace experiments {

@@ -2,8 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <thread>
 #include <random>
+#include <thread>
 
 #include "mixstream/sensor_loop.hpp"
 

@@ -128,7 +128,8 @@ Fleet::Tidings Fleet::tell(std::size_t which, const char* kind, const Words& of,
   std::string list;
   for (std::size_t i = 0; i < of.size(); ++i) {
     names.insert(of[i].first);
-    if (i < most_told) list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", printable(of[i].first), of[i].second);
+    if (i < most_told)
+      list += fmt::format("{}{} ({})", i == 0 ? "" : ", ", printable(of[i].first), of[i].second);
   }
   if (of.size() > most_told) list += fmt::format(" and {} more", of.size() - most_told);
   tidings.words = words(list);

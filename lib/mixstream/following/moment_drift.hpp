@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "mixstream/core/settings.hpp"
 #include "mixstream/following/drift.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/refinement/refine.hpp"
 #include "mixstream/rows/row_table.hpp"
-#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mixstream/core/layout.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/monomials/kernel.hpp"
-#include "mixstream/core/layout.hpp"
 
 namespace mixstream {
 

@@ -10,16 +10,16 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/layout.hpp"
 #include "mixstream/core/outcome.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/moments/bins.hpp"
 #include "mixstream/moments/forgetting.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/monomials/kernel.hpp"
-#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 #include "mixstream/rows/reservoir.hpp"
 #include "mixstream/rows/row.hpp"
-#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "mixstream/core/dense.hpp"
-#include "mixstream/monomials/packing.hpp"
 #include "mixstream/core/layout.hpp"
+#include "mixstream/monomials/packing.hpp"
 #include "mixstream/rows/pilot.hpp"
 
 namespace mixstream {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "mixstream/core/dense.hpp"
+#include "mixstream/core/layout.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/settings.hpp"
-#include "mixstream/core/layout.hpp"
 #include "mixstream/rows/pilot.hpp"
 
 namespace mixstream {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/identifiability.hpp"
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/moments/tensor.hpp"
-#include "mixstream/core/identifiability.hpp"
 
 namespace mixstream {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "mixstream/core/mixture.hpp"
 #include "mixstream/core/layout.hpp"
+#include "mixstream/core/mixture.hpp"
 #include "mixstream/rows/row.hpp"
 #include "mixstream/rows/row_table.hpp"
 

@@ -13,9 +13,9 @@
 
 #include "mixstream/core/mixture.hpp"
 #include "mixstream/core/outcome.hpp"
+#include "mixstream/core/settings.hpp"
 #include "mixstream/moments/tensor.hpp"
 #include "mixstream/regression/nuclear.hpp"
-#include "mixstream/core/settings.hpp"
 
 namespace mixstream {
 

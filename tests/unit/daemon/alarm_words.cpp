@@ -34,9 +34,9 @@ bool says_what_to_do(const std::string& words) {
 std::vector<std::string> words_of_refused() {
   std::vector<std::string> all;
   for (const char* const reason :
-       {"clock_ahead", "clock_jump", "sequence_jump", "too_old", "old_epoch", "too_many_sensors", "too_many_models",
-        "no_value_yet", "stale_value", "message_too_large", "quarantined", "line_too_long", "not_a_number",
-        "a reason that nobody knows yet"})
+       {"clock_ahead", "clock_jump", "sequence_jump", "too_old", "old_epoch", "too_many_sensors",
+        "too_many_models", "no_value_yet", "stale_value", "message_too_large", "quarantined", "line_too_long",
+        "not_a_number", "a reason that nobody knows yet"})
     all.push_back(refused({{reason, 3}}));
   for (auto fault = StateFault::no_device; fault <= StateFault::no_room;
        fault = static_cast<StateFault>(static_cast<int>(fault) + 1))
