@@ -50,7 +50,7 @@ Trial Trial::branch() const {
   std::vector<ModePolish> entrants;
   for (const ModePolish& entrant : entrants_)
     entrants.emplace_back(entrant.anchor(), entrant.shape(), entrant.state().settings);
-  return Trial(std::move(entrants));
+  return {std::move(entrants), because_};
 }
 
 Done Trial::merge(const Trial& branch) {
