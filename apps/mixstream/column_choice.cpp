@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "mixstream/tensor/spectral.hpp"
 
@@ -33,6 +34,15 @@ std::string bare(const std::string& name) {
     if (name[i] == '`' && name[i + 1] == '`') ++i;
   }
   return inside;
+}
+
+/// A part of a date is measured by nobody.
+bool names_part_of_date(const ColumnSurvey& column) {
+  std::string lower = column.name();
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view parts[] = {"year", "month", "week", "weekday", "day", "hour", "minute"};
+  return std::ranges::find(parts, lower) != std::end(parts);
 }
 
 /// What is said of a column holds for the rows that were looked at.
@@ -221,7 +231,7 @@ std::string likely_response(const std::vector<ColumnSurvey>& columns,
       if (column.name() == name) return column.name();
     }
     last = column.name();
-    if (!column.is_code()) measured = column.name();
+    if (!column.is_code() && !names_part_of_date(column)) measured = column.name();
   }
   return measured.empty() ? last : measured;
 }

@@ -26,7 +26,8 @@ struct ColumnChoice {
 /// else some rows, which stay to be read.
 Outcome<ColumnChoice> choose_columns(Input& input, const WantedColumns& wanted, const NumberRules& rules);
 
-/// The column that looks like the response: the one called y, target or response, or the last one of numbers.
+/// The column that looks like the response: the one called y, target or response, or the last one of numbers
+/// that is neither a code nor a part of a date.
 std::string likely_response(const std::vector<ColumnSurvey>& columns, const std::vector<std::string>& others);
 
 /// 1 and the first columns, as many as a call to copy should have.
