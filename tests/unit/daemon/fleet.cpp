@@ -104,7 +104,7 @@ TEST_CASE("what is told names groups, tells of new ones, and ends below half the
   Fleet fleet({.enabled = true, .silent_after = 60.0, .departs_by = 0.5});
   for (const char* const name : {"a", "b"}) fleet.note({name, 10, 1000.0, false});
   const auto departs = [&](double now = 1001.0) { return fleet.tidings(now)[1]; };
-  fleet.keep("a", look(20.0, 0.2), Clock::now());  // sure, and too small to be told
+  fleet.keep("a", look(20.0, 0.4), Clock::now());  // sure, and too small to be told
   CHECK(departs().words.empty());
   fleet.keep("a", look(20.0), Clock::now());
   CHECK(departs().words.find("the fleet's: a (law 1 by 2 noise sd, 20 standard deviations);") !=

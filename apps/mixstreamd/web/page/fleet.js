@@ -8,7 +8,7 @@ const mixstreamFleet = ((page) => {
   const address = ({ from }) => `models?from=${from}&count=${perPage}`;
 
   const size = (reading) => `${Number(reading.size.toPrecision(2))} sd`;
-  const reading = (one) => (one ? `${size(one)} (${Math.round(one.deviations)} σ)` : "\u2013");
+  const reading = (one) => (one ? `${size(one)} (${Math.max(0, Math.round(one.deviations))} σ)` : "\u2013");
   const status = ({ status: name }) => (name ? name.replaceAll("_", " ") : "not looked at yet");
 
   // What is wrong with a group, in words with a sign: colour alone says nothing.
