@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <utility>
 
 #include "mixstream/core/yield_point.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
+#include "mixstream/linalg/packed.hpp"
 
 namespace mixstream {
 namespace {
@@ -17,6 +20,7 @@ constexpr int more_for_gates = 6;
 constexpr double closer_for_gates = 0.1;
 constexpr double shortest_share = 1e-3;
 constexpr int rounds_for_shares = 20;
+constexpr double enough_seen = 20.0;  // as in mode_polish.cpp
 
 /// Calls visit(row, slot, steps) for every held row, in order.
 template <typename Visit>
@@ -102,6 +106,40 @@ ModeModel between(const ModePolish& one, const ModePolish& two, double share) {
   return model;
 }
 
+ModePolish restored(const ModePolishState& state) {
+  Outcome<ModePolish> polish = ModePolish::restore(state);
+  if (!polish) throw std::runtime_error(polish.refusal().text);
+  return std::move(polish).value();
+}
+
+/// The held rows' optimum is where their scores lead straight to the answer, those of the ways too. A count
+/// of changes would stand for more than the rows tell where laws lie close: modes are then known by halves.
+ModePolish scoring_ways(const ModePolish& polish) {
+  if (polish.shape().modes != Modes::persistent) return polish;
+  ModePolishState state = polish.state();
+  std::ranges::fill(state.free, 1.0);
+  return restored(state);
+}
+
+/// Ways that were seen too rarely for that follow their counts, and what their scores said is left out.
+ModePolish counting_rare_ways(const ModePolish& polish) {
+  if (polish.shape().modes != Modes::persistent) return polish;
+  ModePolishState state = polish.state();
+  const ModeShape& shape = state.shape;
+  const std::size_t k = shape.component_count;
+  for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t j = 0; j < k; ++j) {
+      const double seen = std::min(state.sums.counts[i * k + j], state.sums.counts[i * k + i]);
+      if (j == i || seen > enough_seen) continue;
+      const std::size_t q = shape.cell(i, j);
+      state.free[q] = state.sums.gradient[q] = 0.0;
+      for (std::size_t p = 0; p < state.free.size(); ++p)
+        state.sums.information[packed_index(std::max(p, q), std::min(p, q))] = 0.0;
+    }
+  }
+  return restored(state);
+}
+
 }  // namespace
 
 double HeldRows::weight() const {
@@ -179,12 +217,12 @@ ModePolish polish_of_runs(const ModeModel& model, const ModeShape& shape, const 
                           const ModePolishSettings& settings) {
   ModePolishSettings patient = settings;
   patient.first_move = patient.move_every = ~std::uint64_t{0} >> 1;  // what few rows say must not move it
-  ModePolish polish(model, shape, patient);
+  ModePolish polish = scoring_ways(ModePolish(model, shape, patient));
   begin_in_shares(polish, held);
   for_each_row({held.runs, nullptr, held.slots}, [&](const Row& row, std::size_t slot, unsigned steps) {
     polish.absorb(row, {slot, steps});
   });
-  polish.begin_chains_in({});
+  polish = counting_rare_ways(polish);
   polish.begin_moving(settings);
   return polish;
 }

@@ -89,3 +89,32 @@ TEST_CASE("a way that was never seen has an error as large as what one change wo
   CHECK(error * rows > 0.8);
   CHECK(error * rows < 1.5);
 }
+
+TEST_CASE("a polish knows of the ways between modes what held rows tell, where laws lie close too") {
+  Mixture laws = empty_mixture(2, 2);
+  laws.weights = {0.5, 0.5};
+  laws.coefficients = {0.4, 0.6, -0.4, -0.6};
+  laws.noise_variances = {0.09, 0.09};
+  Random random(23);
+  std::vector<double> x{1.0, 0.0};
+  double squares = 0.0;
+  constexpr int streams = 60;
+  for (int stream = 0; stream < streams; ++stream) {
+    Runs runs(2);
+    ChainTable chains(ChainSettings{});
+    for (int t = 0; t < 3000; ++t) {  // every row draws its law anew: log A_ij / A_ii is 0
+      x[1] = random.uniform(-1.0, 1.0);
+      const auto law = laws.law(random.bits() & 1U);
+      runs.add({x, law[0] + law[1] * x[1] + 0.3 * random.normal()}, chains.next(0, 0.0));
+    }
+    const HeldRows held{&runs, nullptr, chains.capacity()};
+    const SettledModel settled = settle(model_from(laws, two_laws), two_laws, held);
+    const ModeFit fit = polish_of_runs(settled.model, two_laws, held, {}).fit();
+    for (const std::size_t q : {two_laws.cell(0, 1), two_laws.cell(1, 0)})
+      squares += fit.parameters[q] * fit.parameters[q] / fit.covariance(q, q);
+  }
+  const double spread = std::sqrt(squares / (2.0 * streams));
+  CAPTURE(spread);
+  CHECK(spread > 0.75);  // four standard deviations of 120 normal readings
+  CHECK(spread < 1.25);
+}
