@@ -220,8 +220,8 @@ LineFields::~LineFields() = default;
 
 const std::vector<std::string>& LineFields::cut(std::string_view line) {
   texts_.clear();
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  if (without_blanks(line).empty()) return texts_;
+  const std::size_t end = line.size() - (line.ends_with('\r') ? 1 : 0);  // where it is cut, too
+  if (without_blanks(line.substr(0, end)).empty()) return texts_;
   if (format_ == Format::csv)
     cut_csv(line);
   else

@@ -132,6 +132,7 @@ TEST_CASE("a thousand values are told apart, and that there are more") {
 TEST_CASE("lines are cut into a text for each column, of CSV and of nested objects") {
   LineFields csv(Format::csv, ';', {"a", "b", "c"});
   CHECK(csv.cut("1;\"x;\"\"y\"\"\";3\r") == Texts{"1", "x;\"y\"", "3"});
+  CHECK(csv.cut("1;2;3\r\r") == Texts{"1", "2", "3\r"});
   CHECK(csv.cut("1;2") == Texts{"1", "2", ""});
   CHECK(csv.cut("1;2;3;") == Texts{"1", "2", "3"});
   CHECK(csv.cut("1;2;3;4").empty());
