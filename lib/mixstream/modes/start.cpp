@@ -20,7 +20,6 @@ constexpr int more_for_gates = 6;
 constexpr double closer_for_gates = 0.1;
 constexpr double shortest_share = 1e-3;
 constexpr int rounds_for_shares = 20;
-constexpr double enough_seen = 20.0;  // as in mode_polish.cpp
 
 /// Calls visit(row, slot, steps) for every held row, in order.
 template <typename Visit>
@@ -129,7 +128,7 @@ ModePolish counting_rare_ways(const ModePolish& polish) {
   for (std::size_t i = 0; i < k; ++i) {
     for (std::size_t j = 0; j < k; ++j) {
       const double seen = std::min(state.sums.counts[i * k + j], state.sums.counts[i * k + i]);
-      if (j == i || seen > enough_seen) continue;
+      if (j == i || seen > ModePolish::enough_seen) continue;
       const std::size_t q = shape.cell(i, j);
       state.free[q] = state.sums.gradient[q] = 0.0;
       for (std::size_t p = 0; p < state.free.size(); ++p)
