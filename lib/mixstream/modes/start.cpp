@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "mixstream/core/yield_point.hpp"
@@ -104,10 +103,10 @@ ModeModel between(const ModePolish& one, const ModePolish& two, double share) {
   return model;
 }
 
-ModePolish restored(const ModePolishState& state) {
+/// What is no longer finite cannot be restored: its moves are refused, and it says so itself.
+ModePolish restored(const ModePolishState& state, const ModePolish& before) {
   Outcome<ModePolish> polish = ModePolish::restore(state);
-  if (!polish) throw std::runtime_error(polish.refusal().text);
-  return std::move(polish).value();
+  return polish ? std::move(polish).value() : before;
 }
 
 /// The held rows' optimum is where their scores lead straight to the answer, those of the ways too. A count
@@ -116,7 +115,7 @@ ModePolish scoring_ways(const ModePolish& polish) {
   if (polish.shape().modes != Modes::persistent) return polish;
   ModePolishState state = polish.state();
   std::ranges::fill(state.free, 1.0);
-  return restored(state);
+  return restored(state, polish);
 }
 
 /// Ways that were seen too rarely for that follow their counts, and what their scores said is left out.
@@ -135,7 +134,7 @@ ModePolish counting_rare_ways(const ModePolish& polish) {
         state.sums.information[packed_index(std::max(p, q), std::min(p, q))] = 0.0;
     }
   }
-  return restored(state);
+  return restored(state, polish);
 }
 
 }  // namespace
