@@ -13,9 +13,6 @@
 namespace mixstream {
 namespace {
 
-// A transition seen fewer times than this is moved by counts: the error of log A_ij is then above 1/4, and
-// the quadratic that scoring relies on does not hold (reference/markov.py, method section 8).
-constexpr double enough_seen = 20.0;
 constexpr double prior_count = 0.5;   // of every transition: keeps A off the boundary
 constexpr double longest_rare = 3.0;  // step of a rare cell's log-odds
 constexpr double longest_step = 1.0;  // of any other parameter that is no coefficient

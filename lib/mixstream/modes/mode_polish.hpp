@@ -125,6 +125,9 @@ class ModePolish {
  public:
   static constexpr std::size_t block_rows = 64;
   static constexpr std::size_t most_batches = 64;
+  /// A way between modes seen fewer times than this is moved by counts: the error of log A_ij is then above
+  /// 1/4, and the quadratic that scoring relies on does not hold (method section 8).
+  static constexpr double enough_seen = 20.0;
 
   /// Begins at a model, knowing nothing. Throws std::invalid_argument when shapes disagree.
   ModePolish(const ModeModel& start, const ModeShape& shape, const ModePolishSettings& settings = {});

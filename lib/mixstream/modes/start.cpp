@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <utility>
 
 #include "mixstream/core/yield_point.hpp"
@@ -20,7 +19,6 @@ constexpr int more_for_gates = 6;
 constexpr double closer_for_gates = 0.1;
 constexpr double shortest_share = 1e-3;
 constexpr int rounds_for_shares = 20;
-constexpr double enough_seen = 20.0;  // as in mode_polish.cpp
 
 /// Calls visit(row, slot, steps) for every held row, in order.
 template <typename Visit>
@@ -106,10 +104,10 @@ ModeModel between(const ModePolish& one, const ModePolish& two, double share) {
   return model;
 }
 
-ModePolish restored(const ModePolishState& state) {
+/// What is no longer finite cannot be restored: its moves are refused, and it says so itself.
+ModePolish restored(const ModePolishState& state, const ModePolish& before) {
   Outcome<ModePolish> polish = ModePolish::restore(state);
-  if (!polish) throw std::runtime_error(polish.refusal().text);
-  return std::move(polish).value();
+  return polish ? std::move(polish).value() : before;
 }
 
 /// The held rows' optimum is where their scores lead straight to the answer, those of the ways too. A count
@@ -118,7 +116,7 @@ ModePolish scoring_ways(const ModePolish& polish) {
   if (polish.shape().modes != Modes::persistent) return polish;
   ModePolishState state = polish.state();
   std::ranges::fill(state.free, 1.0);
-  return restored(state);
+  return restored(state, polish);
 }
 
 /// Ways that were seen too rarely for that follow their counts, and what their scores said is left out.
@@ -130,14 +128,14 @@ ModePolish counting_rare_ways(const ModePolish& polish) {
   for (std::size_t i = 0; i < k; ++i) {
     for (std::size_t j = 0; j < k; ++j) {
       const double seen = std::min(state.sums.counts[i * k + j], state.sums.counts[i * k + i]);
-      if (j == i || seen > enough_seen) continue;
+      if (j == i || seen > ModePolish::enough_seen) continue;
       const std::size_t q = shape.cell(i, j);
       state.free[q] = state.sums.gradient[q] = 0.0;
       for (std::size_t p = 0; p < state.free.size(); ++p)
         state.sums.information[packed_index(std::max(p, q), std::min(p, q))] = 0.0;
     }
   }
-  return restored(state);
+  return restored(state, polish);
 }
 
 }  // namespace
