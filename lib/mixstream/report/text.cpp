@@ -186,16 +186,9 @@ class TextReport {
   void verdict() {
     const bool good = is_usable(report_.status);
     const std::string name = name_of(report_.status);
-    out_ += paragraph(report_.words + left_open(), Ink::plain,
-                      "  " + inked(good ? Ink::good : Ink::bad, name) + "  ", "      ") +
+    out_ += paragraph(report_.words, Ink::plain, "  " + inked(good ? Ink::good : Ink::bad, name) + "  ",
+                      "      ") +
             "\n";
-  }
-
-  /// How far even a fit that agrees may be off.
-  std::string left_open() const {
-    if (report_.status != FitStatus::ok || !(report_.misfit.open > 0.0)) return {};
-    return fmt::format(" The rows that are held leave open that the laws are off by up to {} noise sd.",
-                       plain_number(report_.misfit.open, 2));
   }
 
   /// Who chose a model other than independent rows with equal noise, and how clearly.
@@ -234,6 +227,8 @@ class TextReport {
           fmt::format("  {} {}{}  p {:<8.2g} {:.2f} noise sd {}\n", doubt.raised ? '*' : ' ', title,
                       std::string(width - shown(title), ' '), doubt.p, doubt.shift, std::string(length, '#'));
     }
+    out_ += fmt::format("  the held rows leave open that the laws are off by up to {} noise sd\n",
+                        plain_number(report_.misfit.open, 2));
   }
 
   /// The numbers of laws that were tried; which won, and why where another one is likelier.

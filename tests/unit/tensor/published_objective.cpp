@@ -254,16 +254,6 @@ Numbers plane(double u, double v) {  // b = 2, degree 3
 Numbers six(double u, double v) {  // b = 2, degree 4
   return {1.0, u, v, u * v * v * v, u * u * v * v, u * u * u * v};
 }
-Numbers eight(double u, double v) {  // b = 2, degree 5
-  return {1.0,
-          u,
-          v,
-          u * v * v * v,
-          u * u * v * v,
-          u * u * u * v,
-          u * u * u * v * v * v * v,
-          u * u * u * u * v * v * v};
-}
 
 struct Case {
   const char* name;
@@ -277,7 +267,6 @@ const std::vector<Case>& cases() {
                                      {"plane, three laws", plane, 3, 1e-5, 1e-3},
                                      {"six", six, 2, 1e-5, 1e-3},
                                      {"six, five laws", six, 5, 1e-5, 1e-3},
-                                     {"eight", eight, 3, 1e-4, 1e-2},
                                      {"long curve", long_curve, 3, 1e-5, 1e-3},
                                      {"curve, large penalties", curve, 2, 0.02, 0.02},
                                      {"plane, large penalties", plane, 3, 0.05, 0.01}};
