@@ -304,6 +304,20 @@ class Answers(Case):
         fit.pop("seconds")
         return fit
 
+    def check_alike(self, one, other, name="fit"):
+        """The same, but for how numbers were rounded: sums of parts of other sizes end in other digits."""
+        if isinstance(one, dict):
+            self.assertEqual(one.keys(), other.keys(), name)
+            one, other = ([part[key] for key in sorted(one)] for part in (one, other))
+        if isinstance(one, list):
+            self.assertEqual(len(one), len(other), name)
+            for left, right in zip(one, other):
+                self.check_alike(left, right, name)
+        elif isinstance(one, float):
+            self.assertAlmostEqual(one, other, delta=1e-9 * max(1.0, abs(one)))
+        else:
+            self.assertEqual(one, other, name)
+
     def test_rows_in_order_have_modes(self):
         options = json.dumps({"k": 2, "modes": "persistent", "noise": "shared", "features": ["x1", "x2"]})
         in_sql = self.without_times(self.server.sql(
@@ -314,7 +328,7 @@ class Answers(Case):
         by_tool = self.without_times(self.tool("refit", saved, "--json"))
         self.assertEqual(in_sql["modes"]["kind"], "persistent")
         self.assertAlmostEqual(in_sql["modes"]["dwell"][0], 100.0, delta=25.0)
-        self.assertEqual(in_sql, by_tool)
+        self.check_alike(in_sql, by_tool)
 
     def test_predictions(self):
         fit = self.tool("fit", "-q", "-k", "2", "-y", "y", "-x", "1,x1,x2", "--modes", "independent", "--noise", "shared",
