@@ -13,6 +13,13 @@
 namespace mixstream {
 namespace {
 
+/// Whether the held rows say that rows depend on those before them.
+bool order_matters(const std::vector<Doubt>& doubts) noexcept {
+  return std::ranges::any_of(doubts, [](const Doubt& doubt) {
+    return doubt.raised && (doubt.kind == DoubtKind::persistence || doubt.kind == DoubtKind::memory);
+  });
+}
+
 constexpr std::size_t drift_events_kept = 64;
 
 void add_event(std::vector<DriftEvent>& events, const DriftEvent& event) {
@@ -226,9 +233,14 @@ std::optional<Mixture> Estimator::Parts::labels_in_pilot() const {
   return to_pilot(*last_fit_, state_.settings().layout, state_.fixed_pilot());
 }
 
-/// Holds the rows since the last accepted fit against it, once they are enough, and remembers the newest.
+/// Holds the rows since the last accepted fit against it, once they are enough, and remembers the newest. Its
+/// chi-square is that of independent rows: a run of one mode would be taken for a change of the laws.
 void Estimator::Parts::watch_moments(const Solution& solution) {
   if (!solution.refined || !state_.pilot_is_fixed()) return;
+  if (order_matters(solution.doubts)) {
+    watch_.fit.reset();
+    return;
+  }
   const std::uint64_t rows = state_.row_count();
   const BinMask bins = mask_of(solution.bins);
   const MomentTensor now = state_.moments(bins);

@@ -30,7 +30,7 @@ Done check(const SolveSettings& settings, std::size_t feature_count) {
   const bool plain =
       settings.modes == Modes::independent && !settings.noise_shape.tails && !settings.noise_shape.memory;
   if (!plain && settings.component_count == 0)
-    return refuse("k is chosen for independent rows with Gaussian noise only: give k");
+    return refuse("k is chosen together with modes and noise: give k, or leave modes and noise to the rows");
   if (!plain && settings.method != FitMethod::standard)
     return refuse("modes, tails and memory belong to the default method");
   if (!plain && settings.polish != PolishKind::scoring)

@@ -121,6 +121,21 @@ TEST_CASE("modes that last are taken up by a trial, without false drift, and fit
   CHECK(coefficient_error(Simulation(stream).truth(), report.mixture()) < 0.05);
 }
 
+TEST_CASE(
+    "a run of one mode is no drift of the moments, also where the model stays that of independent rows") {
+  int alarms = 0;
+  for (std::uint64_t seed = 20; seed < 26; ++seed) {
+    SimulationSettings stream = three_laws(seed);
+    stream.stay = 0.997;
+    EstimatorSettings settings = automatic();
+    settings.solve.choice = {};
+    settings.every = 4000;
+    for (const DriftEvent& event : fitted(stream, 24000, settings).drift)
+      alarms += event.sign == DriftSign::moments ? 1 : 0;
+  }
+  CHECK(alarms == 0);
+}
+
 TEST_CASE("unequal and heavy-tailed noise are taken up too") {
   SimulationSettings unequal = three_laws(3);
   unequal.noise_variances = {0.01, 0.09, 0.5};
