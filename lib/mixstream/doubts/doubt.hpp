@@ -45,7 +45,7 @@ struct Doubt {
 
   double size = 0.0;             ///< in the user's units: docs/method/doubts.md says what for each kind
   double shift = 0.0;            ///< largest move of a law, rms over rows, in noise standard deviations
-  double prediction = 0.0;       ///< move of the expected response, rms over rows, in the sd of the noise
+  double prediction = 0.0;       ///< move of the expected response, rms over rows, in its sd about that
   double shift_in_errors = 0.0;  ///< largest move of a coefficient, in its standard errors over all rows
   double explained = 0.0;        ///< log-likelihood that the extension would gain, nats a row
   bool refitted = false;  ///< size, shift and explained are of a refit on the held rows, not of one step

@@ -27,16 +27,24 @@ void find_chances(const Predictor& by, const Row& row, std::size_t t, std::span<
   for (double& chance : chances) chance /= total;
 }
 
-double expected_response(const Predictor& by, const Row& row, std::size_t t, std::span<double> chances) {
+struct Expected {
+  double response = 0.0;
+  double spread = 0.0;  // variance of the laws' values about it
+};
+
+Expected expected_of(const Predictor& by, const Row& row, std::size_t t, std::span<double> chances) {
   find_chances(by, row, t, chances);
   const std::size_t d = row.features.size();
-  double expected = 0.0;
+  Expected expected;
+  double squares = 0.0;
   for (std::size_t h = 0; h < chances.size(); ++h) {
     const auto law = by.model.laws.law(h);
     double value = dot(law.first(d), row.features);
     if (!by.more.empty()) value += law[d] * by.more[t];
-    expected += chances[h] * value;
+    expected.response += chances[h] * value;
+    squares += chances[h] * value * value;
   }
+  expected.spread = std::max(squares - expected.response * expected.response, 0.0);
   return expected;
 }
 
@@ -44,32 +52,40 @@ double expected_response(const Predictor& by, const Row& row, std::size_t t, std
 
 double prediction_shift(const Predictor& one, const Predictor& other, const std::vector<PlacedRow>& rows,
                         const ModeModel& noise) {
-  const double variance = mean_variance(noise.laws);
   std::vector<double> of_one(one.shape.component_count), of_other(other.shape.component_count);
-  double squares = 0.0, weight = 0.0;
+  double squares = 0.0, spread = 0.0, weight = 0.0;
   for (std::size_t t = 0; t < rows.size(); ++t) {
     const Row& row = rows[t].row;
-    const double gap = expected_response(one, row, t, of_one) - expected_response(other, row, t, of_other);
+    const Expected by_one = expected_of(one, row, t, of_one);
+    const double gap = by_one.response - expected_of(other, row, t, of_other).response;
     squares += row.weight * gap * gap;
+    spread += row.weight * by_one.spread;
     weight += row.weight;
   }
-  const double shift = std::sqrt(squares / std::max(weight * variance, 1e-300));
+  const double shift = std::sqrt(squares / std::max(weight * mean_variance(noise.laws) + spread, 1e-300));
   return std::isfinite(shift) ? shift : 0.0;
 }
 
 double prediction_shift(const Mixture& one, const Mixture& other, std::span<const double> terms,
                         const DenseMatrix& features) {
   const std::size_t d = one.feature_count;
-  std::vector<double> gap(d), product(d);
+  std::vector<double> gap(d), mean(d), product(d);
+  const auto square_of = [&](std::span<const double> law) {
+    multiply(features, law, product);
+    return std::max(dot(law, product), 0.0);
+  };
   double term = 0.0;
+  double variance = mean_variance(one);
   for (std::size_t h = 0; h < one.component_count(); ++h) {
-    for (std::size_t j = 0; j < d; ++j)
+    for (std::size_t j = 0; j < d; ++j) {
+      mean[j] += one.weights[h] * one.law(h)[j];
       gap[j] += other.weights[h] * other.law(h)[j] - one.weights[h] * one.law(h)[j];
+    }
     term += other.weights[h] * terms[h];
+    variance += one.weights[h] * square_of(one.law(h));
   }
-  multiply(features, gap, product);
-  const double shift =
-      std::sqrt((std::max(dot(gap, product), 0.0) + term * term) / std::max(mean_variance(one), 1e-300));
+  variance -= square_of(mean);
+  const double shift = std::sqrt((square_of(gap) + term * term) / std::max(variance, 1e-300));
   return std::isfinite(shift) ? shift : 0.0;
 }
 

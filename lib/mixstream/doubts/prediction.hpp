@@ -19,8 +19,9 @@ struct Predictor {
   std::span<const double> tilted_by = {};  ///< a number a row
 };
 
-/// Rms over rows of the difference, in the noise sd of `noise`, mean variance of its laws. No prediction is
-/// made for models without laws. Allocates k numbers; k d products a row, twice.
+/// Rms over rows of the difference, in the sd that the response has about what `one` expects of it: noise, by
+/// the mean variance of the laws of `noise`, and the laws' values about each other. No prediction is made for
+/// models without laws. Allocates k numbers; k d products a row, twice.
 double prediction_shift(const Predictor& one, const Predictor& other, const std::vector<PlacedRow>& rows,
                         const ModeModel& noise);
 

@@ -332,10 +332,14 @@ TEST_CASE("predictions move with a gate that laws hardly notice, and with a term
   const auto doubts = gated.look();
   CHECK(doubts.front().kind == DoubtKind::gate);
   CHECK(doubts.front().shift < 0.05);
-  // P = 0.5 + 0.37 u nearly, laws 6 apart: 6 * 0.3 * rms(u) / 0.5
-  CHECK(doubts.front().prediction == doctest::Approx(6.0 * 0.33 * std::sqrt(1.0 / 3.0) / 0.5).epsilon(0.15));
+  // P = 0.5 + 0.33 u nearly, laws 6 apart: 6 * 0.33 * rms(u), in the sd of a response that is +-3 and noise
+  CHECK(doubts.front().prediction ==
+        doctest::Approx(6.0 * 0.33 * std::sqrt(1.0 / 3.0) / std::sqrt(9.25)).epsilon(0.15));
   const auto curved = Held([](double y, double u, double, std::size_t, double z) {
                         return y + 0.6 * u * u + 0.5 * z;
                       }).look();
-  CHECK(curved.front().prediction == doctest::Approx(0.6 * std::sqrt(4.0 / 45.0) / 0.5).epsilon(0.15));
+  // The laws differ by 2 + 3 u - 2.5 v, with weights 0.6 and 0.4.
+  const double spread = 0.24 * (4.0 + 9.0 / 3.0 + 6.25 / 3.0);
+  CHECK(curved.front().prediction ==
+        doctest::Approx(0.6 * std::sqrt(4.0 / 45.0) / std::sqrt(0.25 + spread)).epsilon(0.15));
 }

@@ -23,7 +23,8 @@ std::size_t winner(double both, double memory) {
   const TrialState state{{entrant(Modes::independent, false, 0.0), entrant(Modes::persistent, true, both),
                           entrant(Modes::independent, true, memory)},
                          {0.0, 0.0, 0.0},
-                         4096};
+                         4096,
+                         {"", "persistence", "memory"}};
   return Trial::restore(state).value().best();
 }
 
