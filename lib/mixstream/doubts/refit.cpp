@@ -285,8 +285,12 @@ std::optional<Refitted> refit(const ModeModel& model, const ModeShape& shape, co
   doubt.shift = law_shift(moves, terms, noise, design.features);
   const auto more =
       wider->more != nullptr ? std::span<const double>(wider->more->values) : std::span<const double>();
-  doubt.prediction =
-      prediction_shift({base.model, shape}, {settled.model, wider->shape, more}, design.rows, noise);
+  // Modes that last stand instead of a gate, not beside it: then only what the laws move by is compared.
+  const bool gate_stays = shape.modes == Modes::gated && wider->shape.modes != Modes::gated;
+  ModeModel moved = gate_stays ? base.model : settled.model;
+  moved.laws.coefficients = settled.model.laws.coefficients;
+  doubt.prediction = prediction_shift({base.model, shape}, {moved, gate_stays ? shape : wider->shape, more},
+                                      design.rows, noise);
   doubt.explained = gain / design.weight;
   doubt.refitted = true;
   return Refitted{std::move(settled.model), wider->shape, std::move(rows),
