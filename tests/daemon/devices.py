@@ -146,7 +146,7 @@ def hostile(program, _tool, _states, device):
         publish(broker, device_states(device, folder, "large", 1, 6000, 6000, 4)[0], "large")
         expected = {"bad_state": 4, "fewer_rows": 1, "too_many_rows": 1}
         wait_until(lambda: refused(daemon) == expected, 20, f"the refusals {refused(daemon)}")
-        wait_until(lambda: all(words in alarm(daemon, "refused", "fleet") for words in ("raise device_rows", "raises its epoch")), 60,
+        wait_until(lambda: all(words in alarm(daemon, "refused", "fleet") for words in ("raise device_rows", "raise its epoch")), 60,
                    "the alarm says what to do")
         check("fleet/pump/state: a state is refused (bad_state)" in daemon.log(), "the log says whose state it was")
         check(figure(daemon, "rows_folded") == 5000 and laws(solved(daemon)) == before, "they have changed nothing")

@@ -106,13 +106,17 @@ bool LookSearch::take_strongest(double level) {
 }
 
 /// By the model a step away; `terms`: the coefficients of a missing term. What a row takes from the row
-/// before it predicts is left out: the laws say how much that is.
+/// before it predicts is left out: the laws say how much that is. So a gate stays where it is.
 double LookSearch::prediction_by_step(const Look& look, const LookResult& result,
                                       std::span<const double> terms) const {
   std::vector<double> theta = to_parameters(model_, shape_);
   for (std::size_t q = 0; q < theta.size(); ++q) theta[q] += result.move[q];
   ModeModel moved = model_;
   from_parameters(theta, shape_, moved);
+  const DoubtKind kind = look.doubt.kind;
+  const bool about_order =
+      kind == DoubtKind::persistence || kind == DoubtKind::memory || kind == DoubtKind::delay;
+  if (about_order) moved.gate = model_.gate;
   if (shape_.modes != Modes::gated && look.doubt.kind != DoubtKind::gate)
     return prediction_shift(model_.laws, moved.laws, terms, design_.features);
   const auto regressor = [&](const std::vector<Regressor>& all) -> std::span<const double> {
