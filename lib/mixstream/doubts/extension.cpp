@@ -6,7 +6,7 @@
 namespace mixstream {
 namespace {
 
-constexpr double least_chance = 1e-6;  // below it a law of a gate is out of the question
+constexpr double least_chance = 1e-6;  // of a law without rows
 
 std::vector<std::vector<std::size_t>> each(std::size_t first, std::size_t count) {
   std::vector<std::vector<std::size_t>> sums;
@@ -124,14 +124,22 @@ void Extension::score_rows(const Sight& sight, std::size_t t, double*& into) con
   if (!shape_.noise_shape.tails) *into++ = sight.fourth;
 }
 
+// A = (1 - a) 1 pi' + a 1: sum_h r_h r'_h / pi_h - 1. Beside a gate pi_h is as small as it likes, and a
+// single row would decide; there P(h | h', x) ~ pi_h(x) exp(a [h = h']): sum_h (r_h - pi_h) r'_h, which is
+// bounded.
+double Extension::persistence_score(const Sight& sight, const RowBefore& before) const noexcept {
+  double score = shape_.modes == Modes::gated ? 0.0 : -1.0;
+  for (std::size_t h = 0; h < k_; ++h) {
+    score += shape_.modes == Modes::gated
+                 ? (sight.posterior[h] - sight.chances[h]) * before.posterior[h]
+                 : sight.posterior[h] * before.posterior[h] / std::max(sight.chances[h], least_chance);
+  }
+  return score;
+}
+
 void Extension::score_order(const Sight& sight, const RowBefore& before, std::size_t t,
                             double*& into) const noexcept {
-  if (k_ > 1 && shape_.modes != Modes::persistent) {
-    double together = 0.0;
-    for (std::size_t h = 0; h < k_; ++h)
-      together += sight.posterior[h] * before.posterior[h] / std::max(sight.chances[h], least_chance);
-    *into++ = together - 1.0;
-  }
+  if (k_ > 1 && shape_.modes != Modes::persistent) *into++ = persistence_score(sight, before);
   if (!shape_.noise_shape.memory) *into++ = sight.centre * before.centre;
   for (std::size_t h = 0; h < k_; ++h) {
     for (const std::size_t j : moving_) *into++ = sight.influence[h] * before.features[j];

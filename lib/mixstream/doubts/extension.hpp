@@ -58,6 +58,7 @@ class Extension {
   std::size_t take(std::size_t count) noexcept { return std::exchange(columns_, columns_ + count); }
   Look& add_look(DoubtKind kind, std::size_t family);
   void score_rows(const Sight& sight, std::size_t t, double*& into) const noexcept;
+  double persistence_score(const Sight& sight, const RowBefore& before) const noexcept;
   void score_order(const Sight& sight, const RowBefore& before, std::size_t t, double*& into) const noexcept;
 
   ModeShape shape_;

@@ -19,7 +19,7 @@ bool tells_the_same(const Doubt& one, const Doubt& other) {
 }
 
 /// The size of one step, in the kind's unit.
-double size_by_step(const Look& look, const LookResult& result, const ModeModel& model) {
+double size_by_step(const Look& look, const LookResult& result, const ModeModel& model, bool gated) {
   const auto largest = *std::ranges::max_element(result.step, {}, [](double step) { return std::abs(step); });
   const auto range = [&] {
     const auto [low, high] = std::ranges::minmax(result.step);
@@ -33,9 +33,13 @@ double size_by_step(const Look& look, const LookResult& result, const ModeModel&
     case DoubtKind::gate:
       return range() * look.unit;
     case DoubtKind::persistence: {
-      double same = 0.0;
-      for (const double weight : model.laws.weights) same += weight * weight;
-      return 1.0 / std::max((1.0 - std::clamp(largest, -1.0, 0.9999)) * (1.0 - same), 1e-9);
+      double changes = 0.0;  // a row, by the parameter of Extension::persistence_score
+      for (const double weight : model.laws.weights) {
+        const double leave = gated ? 1.0 / (weight * std::exp(std::min(largest, 50.0)) + 1.0 - weight)
+                                   : 1.0 - std::clamp(largest, -1.0, 0.9999);
+        changes += weight * (1.0 - weight) * leave;
+      }
+      return 1.0 / std::max(changes, 1e-9);
     }
     default:
       return largest * look.unit;
@@ -144,7 +148,7 @@ void LookSearch::describe(const Look& look, const LookResult& result, Doubt& dou
   doubt.law = look.doubt.law;
   doubt.statistic = result.statistic;
   doubt.dof = result.dof;
-  doubt.size = size_by_step(look, result, model_);
+  doubt.size = size_by_step(look, result, model_, shape_.modes == Modes::gated);
   doubt.explained = 0.5 * std::max(result.statistic - static_cast<double>(result.dof), 0.0) / sums_.rows;
   const std::size_t k = shape_.component_count;
   std::vector<double> terms(k);

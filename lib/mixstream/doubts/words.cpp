@@ -17,7 +17,7 @@ std::string with_sign(double value) {
 
 std::string shift_words(const Doubt& doubt) {
   if (doubt.prediction >= 0.005 && doubt.prediction > 1.5 * doubt.shift)
-    return fmt::format("{} sd of what is expected of a row", plain_number(doubt.prediction));
+    return fmt::format("{} sd in what is expected of a row", plain_number(doubt.prediction));
   if (doubt.shift < 0.005) return "it hardly moves the laws";
   return fmt::format("{} noise sd at most", plain_number(doubt.shift));
 }

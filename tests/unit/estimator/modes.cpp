@@ -1,6 +1,7 @@
 // Rows in order through the estimator and the sensor loop: modes that persist, gates, tails, memory.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -331,4 +332,37 @@ TEST_CASE("a clock that runs back and sensors without bound: counted, finite, an
                return Placed{static_cast<std::size_t>(t / 100 % 2), 0.0, static_cast<std::uint64_t>(t / 20)};
              }),
       20000 / 20 - 64);
+}
+
+namespace {
+
+/// Whether 3,000 rows whose law a steep gate chooses, or with this chance the row before, show persistence.
+bool shows_persistence(std::uint64_t seed, double as_before) {
+  Random random(seed);
+  EstimatorSettings settings;
+  settings.state.layout = {2, 0};
+  settings.solve.modes = Modes::gated;
+  Estimator estimator = Estimator::create(settings).value();
+  bool first = false;
+  for (int t = 0; t < 3000; ++t) {
+    const double x[] = {1.0, random.uniform(-20.0, 20.0)};
+    if (random.uniform() >= as_before) first = random.uniform() < 1.0 / (1.0 + std::exp(2.0 * x[1]));
+    estimator.absorb({x, (first ? 6.6 - 0.2 * x[1] : 9.5 + 0.5 * x[1]) + 0.15 * random.normal()});
+  }
+  const Report report = estimator.fit();
+  return std::ranges::any_of(
+      report.doubts, [](const Doubt& doubt) { return doubt.kind == DoubtKind::persistence && doubt.raised; });
+}
+
+}  // namespace
+
+TEST_CASE("a steep gate is not taken for laws that last, and laws that last are seen beside it") {
+  int false_alarms = 0;
+  int seen = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    false_alarms += shows_persistence(seed, 0.0) ? 1 : 0;
+    seen += shows_persistence(seed, 0.3) ? 1 : 0;
+  }
+  CHECK(false_alarms == 0);
+  CHECK(seen == 5);
 }
