@@ -51,7 +51,7 @@ const mixstreamFleet = ((page) => {
     if (content) {
       parts.push(table("Groups by name", ["group", "", "rows", "last row", "mode now", "from the fleet's laws", "from its own laws", "its own fit"], rowsOf(content.models, ago)), steps(content, step));
     }
-    return section("Fleet", "Each group has a model of its own. Held against laws are its newest rows: how far the law that moved most is off, in noise sd, and how sure that is.", ...parts);
+    return section("Fleet", "Each group has a model of its own. The table compares its newest rows with the fleet's laws and its own: how far the law that moved most is off, in noise sd, and how sure that is.", ...parts);
   }
 
   return { none, address, show };
