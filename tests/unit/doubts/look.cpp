@@ -157,7 +157,16 @@ TEST_CASE("tails, skew, a gate, laws that last, a late response and a stuck one 
                         return y + 0.5 * (0.5 * (z * z + std::pow(random.normal(), 2)) - 1.0);  // exponential
                       }).look();
   CHECK(skewed.front().kind == DoubtKind::skewed_noise);
-  CHECK(skewed.front().size > 0.8);
+  CHECK(skewed.front().size == doctest::Approx(2.0).epsilon(0.25));
+  const auto turned =
+      Held([&](double y, double, double, std::size_t, double z) {  // chi-square of 4, downwards
+        double chi = z * z;
+        for (int i = 0; i < 3; ++i) chi += std::pow(random.normal(), 2);
+        return y - 0.5 * (chi - 4.0) / std::sqrt(8.0);
+      })
+          .look();
+  CHECK(turned.front().kind == DoubtKind::skewed_noise);
+  CHECK(turned.front().size == doctest::Approx(-std::sqrt(2.0)).epsilon(0.25));
 
   // The law follows u: odds change by exp(2 * 1.5) from u = -1 to 1. Laws as in Held.
   const auto says = [](bool first, double u, double v) {
