@@ -166,17 +166,32 @@ class Looking {
     return doubt;
   }
 
+  /// The model with the weights that its gate gives the laws over the rows, in place of those at one point.
+  ModeModel with_seen_weights() const {
+    ModeModel seen = model_;
+    if (shape_.modes != Modes::gated) return seen;
+    std::vector<double> here(shape_.component_count);
+    std::ranges::fill(seen.laws.weights, 0.0);
+    for (const PlacedRow& placed : rows_->design().rows) {
+      open_gate(model_, shape_, placed.row.features, here);
+      for (std::size_t h = 0; h < here.size(); ++h)
+        seen.laws.weights[h] += placed.row.weight * here[h] / rows_->design().weight;
+    }
+    return seen;
+  }
+
   void look_at_laws() {
     DenseMatrix covariance = rows_->projection().covariance();
     const double held = rows_->design().weight;
     const double all = std::max(all_rows_, held);
     for (double& value : covariance.values) value *= held / all;
+    const ModeModel seen = with_seen_weights();
     if (shape_.component_count > 1)
-      others_.push_back(too_many_laws(model_, shape_, covariance, rows_->design().features, all));
+      others_.push_back(too_many_laws(seen, shape_, covariance, rows_->design().features, all));
     if (!settings_.few_laws || shape_.noise == NoiseModel::known) return;
     Doubt few = untested(DoubtKind::too_few_laws);
     if (seems_wrong()) {
-      few = too_few_laws(model_, shape_, rows_->design().rows, log_densities_, rows_->projection().own_gain(),
+      few = too_few_laws(seen, shape_, rows_->design().rows, log_densities_, rows_->projection().own_gain(),
                          rows_->design().features);
       few.raised = few.p < level();
     }

@@ -90,7 +90,7 @@ std::optional<Wider> gated_by(const ModeModel& model, const ModeShape& shape, co
   const auto feature = static_cast<std::size_t>(std::ranges::find(names, doubt.term) - names.begin());
   std::size_t constant = 0;
   while (constant < shape.feature_count && !units.is_constant(constant)) ++constant;
-  if (shape.modes != Modes::independent || feature >= shape.feature_count || constant == shape.feature_count)
+  if (shape.modes == Modes::gated || feature >= shape.feature_count || constant == shape.feature_count)
     return std::nullopt;
   Wider wider{shape, model, nullptr};
   wider.shape.modes = Modes::gated;

@@ -1,22 +1,25 @@
 #include "mixstream/following/extensions.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace mixstream {
 namespace {
 
-constexpr std::size_t most_extensions = 3;
+constexpr std::size_t most_extensions = 4;
 
 /// Adds the part that a doubt asks for; false where it asks for none, or for one that is there.
 bool extend(ModeShape& shape, const Doubt& doubt, ModelChoice choice, const Layout& layout) {
   const ModeShape before = shape;
-  const bool may_choose = choice.modes && shape.component_count > 1 && shape.modes == Modes::independent;
+  const bool may_choose = choice.modes && shape.component_count > 1;
   switch (doubt.kind) {
     case DoubtKind::persistence:
-      if (may_choose) shape.modes = Modes::persistent;
+      if (!may_choose) break;
+      shape.modes = Modes::persistent;
+      shape.gate.clear();
       break;
     case DoubtKind::gate:
-      if (!may_choose || !layout.has_constant()) break;
+      if (!may_choose || shape.modes == Modes::gated || !layout.has_constant()) break;
       shape.modes = Modes::gated;
       shape.gate = whole_gate(shape.feature_count, layout);
       break;
@@ -36,8 +39,12 @@ bool extend(ModeShape& shape, const Doubt& doubt, ModelChoice choice, const Layo
   return !(shape == before);
 }
 
-/// The raised doubts, strongest first. Laws that last and noise that remembers both tie a row to the row
-/// before, and each passes for the other on few rows: where one is raised, the other is asked for beside it.
+/// On few rows laws that last pass for noise that remembers, which ties a row to the row before as well, and
+/// for a gate over a column that wanders: which of them it is, the trial says.
+constexpr std::pair<DoubtKind, DoubtKind> alike[] = {{DoubtKind::persistence, DoubtKind::memory},
+                                                     {DoubtKind::persistence, DoubtKind::gate}};
+
+/// The raised doubts, strongest first, each with those that it may be instead.
 struct Asked {
   Doubt doubt;
   DoubtKind because;
@@ -47,9 +54,14 @@ std::vector<Asked> asked_for(std::span<const Doubt> doubts) {
   for (const Doubt& doubt : doubts) {
     if (!doubt.raised) continue;
     asked.push_back({doubt, doubt.kind});
-    if (doubt.kind != DoubtKind::persistence && doubt.kind != DoubtKind::memory) continue;
-    asked.push_back({doubt, doubt.kind});
-    asked.back().doubt.kind = doubt.kind == DoubtKind::memory ? DoubtKind::persistence : DoubtKind::memory;
+    const auto ask_instead = [&](DoubtKind kind) {
+      asked.push_back({doubt, doubt.kind});
+      asked.back().doubt.kind = kind;
+    };
+    for (const auto& [one, other] : alike) {
+      if (doubt.kind == one) ask_instead(other);
+      if (doubt.kind == other) ask_instead(one);
+    }
   }
   return asked;
 }
@@ -77,7 +89,9 @@ std::vector<ModelExtension> extensions_of(const ModeShape& now, std::span<const 
     ModeShape alone = now;
     if (!extend(alone, asked.doubt, choice, layout) || is_there(alone)) continue;
     larger.push_back({alone, asked.because});
-    extend(together, asked.doubt, choice, layout);
+    // Who chooses the law is chosen once: as the strongest asks.
+    if (alone.modes == now.modes || together.modes == now.modes)
+      extend(together, asked.doubt, choice, layout);
   }
   if (larger.size() > 1 && !is_there(together)) larger.push_back({together, larger.front().because});
   return larger;

@@ -18,8 +18,9 @@ struct ModelExtension {
 };
 
 /// The models that the raised doubts ask for, strongest first: each extension of `now` by itself, at most
-/// three, and all of them together. Laws that last and noise that remembers are asked for beside each other.
-/// Only parts that may be chosen; a gate needs a constant among the features. Allocates.
+/// four, and all of them together. Beside laws that last, noise that remembers and a gate are asked for, and
+/// the other way round; a gate and laws that last may follow each other. Only parts that may be chosen; a
+/// gate needs a constant among the features. Allocates.
 std::vector<ModelExtension> extensions_of(const ModeShape& now, std::span<const Doubt> doubts,
                                           ModelChoice choice, const Layout& layout);
 

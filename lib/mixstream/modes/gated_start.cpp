@@ -1,12 +1,13 @@
 #include "mixstream/modes/gated_start.hpp"
-#include "mixstream/linalg/packed.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
 
+#include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/score_kernel.hpp"
+#include "mixstream/linalg/packed.hpp"
 #include "mixstream/linalg/pivoted_cholesky.hpp"
 
 namespace mixstream {
@@ -102,6 +103,36 @@ std::vector<ModeModel> sliced_starts(const ModeShape& shape, const RowTable& row
     if (sound) starts.push_back(std::move(start));
   }
   return starts;
+}
+
+double promise_of_gate(const Mixture& laws, std::span<const std::size_t> gate, const RowTable& rows) {
+  const std::size_t k = laws.component_count();
+  const std::size_t width = gate.size() - 1;  // beside the constant
+  const std::size_t size = (k - 1) * width;
+  std::vector<double> means(width), posterior(k), score(size), sum(size), information(packed_size(size));
+  double weight = 0.0;
+  for (std::size_t t = 0; t < rows.size(); ++t) {
+    const Row row = rows.row(t);
+    weight += row.weight;
+    for (std::size_t w = 0; w < width; ++w) means[w] += row.weight * row.features[gate[w + 1]];
+  }
+  for (double& mean : means) mean /= weight;
+  for (std::size_t t = 0; t < rows.size(); ++t) {
+    const Row row = rows.row(t);
+    responsibilities(laws, row, posterior);
+    for (std::size_t h = 0; h + 1 < k; ++h) {
+      for (std::size_t w = 0; w < width; ++w)
+        score[h * width + w] = (posterior[h] - laws.weights[h]) * (row.features[gate[w + 1]] - means[w]);
+    }
+    for (std::size_t a = 0; a < size; ++a) {
+      sum[a] += row.weight * score[a];
+      for (std::size_t b = 0; b <= a; ++b)
+        information[packed_index(a, b)] += row.weight * score[a] * score[b];
+    }
+  }
+  PivotedCholesky solver(size);
+  solver.factor(information);
+  return solver.inverse_form(sum);
 }
 
 }  // namespace mixstream

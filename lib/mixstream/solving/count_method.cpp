@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "mixstream/core/yield_point.hpp"
+#include "mixstream/following/extensions.hpp"
+#include "mixstream/modes/gated_start.hpp"
 #include "mixstream/refinement/component_count.hpp"
 #include "mixstream/refinement/outliers.hpp"
 #include "mixstream/solving/solve_modes.hpp"
@@ -34,33 +36,47 @@ Score plain_score(const Task& task, const ComponentCandidate& candidate, double 
 }
 
 /// A model with one part more of those that the rows may choose; nothing where it has that, or may not.
-using Part = std::optional<ModeShape> (*)(ModeShape shape, ModelChoice choice);
+using Part = std::optional<ModeShape> (*)(ModeShape shape, ModelChoice choice, const Layout& layout);
 constexpr Part parts[] = {
-    [](ModeShape shape, ModelChoice choice) -> std::optional<ModeShape> {
+    [](ModeShape shape, ModelChoice choice, const Layout&) -> std::optional<ModeShape> {
       if (!choice.noise || shape.component_count < 2 || shape.noise != NoiseModel::shared) return {};
       shape.noise = NoiseModel::per_component;
       return shape;
     },
-    [](ModeShape shape, ModelChoice choice) -> std::optional<ModeShape> {
+    [](ModeShape shape, ModelChoice choice, const Layout&) -> std::optional<ModeShape> {
       if (!choice.noise || shape.noise_shape.tails) return {};
       shape.noise_shape.tails = true;
       return shape;
     },
-    [](ModeShape shape, ModelChoice choice) -> std::optional<ModeShape> {
+    [](ModeShape shape, ModelChoice choice, const Layout&) -> std::optional<ModeShape> {
       if (!choice.modes || shape.component_count < 2 || shape.modes != Modes::independent) return {};
       shape.modes = Modes::persistent;
       return shape;
     },
-    [](ModeShape shape, ModelChoice choice) -> std::optional<ModeShape> {
+    [](ModeShape shape, ModelChoice choice, const Layout& layout) -> std::optional<ModeShape> {
+      if (!choice.modes || shape.component_count < 2 || !layout.has_constant()) return {};
+      shape.modes = Modes::gated;  // in place of laws that last
+      shape.gate = whole_gate(shape.feature_count, layout);
+      return shape;
+    },
+    [](ModeShape shape, ModelChoice choice, const Layout&) -> std::optional<ModeShape> {
       if (!choice.noise || shape.noise_shape.memory) return {};
       shape.noise_shape.memory = true;
       return shape;
     },
 };
 
-/// On the held rows, whatever noise and modes they may choose: heavy tails, unequal variances and noise that
-/// remembers would pass for laws of their own. A part after the other, each beside those that BIC took
-/// before. Nothing where no rows in order are held.
+/// A gate is settled, which takes long, where one step of scoring promises half of what BIC asks for it.
+bool may_gain(const ModeShape& larger, const Mixture& laws, const RowTable& sample) {
+  if (larger.modes != Modes::gated) return true;
+  const auto more = static_cast<double>((larger.component_count - 1) * (larger.gate.size() - 1));
+  return promise_of_gate(laws, larger.gate, sample) >
+         0.5 * more * std::log(static_cast<double>(sample.size()));
+}
+
+/// On the held rows, whatever noise and modes they may choose: heavy tails, unequal variances, noise that
+/// remembers and a column that chooses the law would pass for laws of their own. A part after the other, each
+/// beside those that BIC took before. Nothing where no rows in order are held.
 std::optional<Score> score_of(const Task& task, const ModeDriver& modes, const Mixture& laws) {
   const double unit = std::log(task.tensor.pilot().scale.back());
   ModeShape best_shape = shape_of(task.settings, task.layout);
@@ -81,7 +97,8 @@ std::optional<Score> score_of(const Task& task, const ModeDriver& modes, const M
   consider(best_shape);
   for (const Part part : parts) {
     yield_point();
-    if (const std::optional<ModeShape> larger = part(best_shape, modes.settings().choice)) consider(*larger);
+    const std::optional<ModeShape> larger = part(best_shape, modes.settings().choice, task.layout);
+    if (larger && may_gain(*larger, laws, task.solution.sample)) consider(*larger);
   }
   return std::isfinite(best.bic) ? std::optional(best) : std::nullopt;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "mixstream/estimator.hpp"
@@ -82,17 +83,85 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "laws that last and noise that remembers pass for each other: where one is raised, both are tried") {
+    "laws that last, noise that remembers and a gate pass for each other: where one is raised, others are "
+    "tried") {
   const ModeShape plain{3, 3, Modes::independent, {}, NoiseModel::shared, {}};
-  for (const DoubtKind kind : {DoubtKind::persistence, DoubtKind::memory}) {
+  const auto asked_by = [&](DoubtKind kind) {
     const std::vector<Doubt> doubts{raised(kind)};
-    const std::vector<ModelExtension> all = extensions_of(plain, doubts, {true, true}, {3, 0});
-    REQUIRE(all.size() == 3);
-    CHECK(all[1].because == kind);
-    CHECK(all[0].shape.noise_shape.memory == (kind == DoubtKind::memory));
-    CHECK(all[1].shape.noise_shape.memory == (kind == DoubtKind::persistence));
-    CHECK(all[2].shape.noise_shape.memory);
-    CHECK(all[2].shape.modes == Modes::persistent);
+    return extensions_of(plain, doubts, {true, true}, {3, 0});
+  };
+  const std::vector<ModelExtension> lasting = asked_by(DoubtKind::persistence);
+  REQUIRE(lasting.size() == 4);
+  CHECK(lasting[0].shape.modes == Modes::persistent);
+  CHECK(lasting[1].shape.noise_shape.memory);
+  CHECK(lasting[1].shape.modes == Modes::independent);
+  CHECK(lasting[2].shape.modes == Modes::gated);
+  CHECK(lasting[3].shape.modes == Modes::persistent);  // as the strongest asks
+  CHECK(lasting[3].shape.noise_shape.memory);
+  CHECK(lasting[3].shape.gate.empty());
+  for (const ModelExtension& extension : lasting) CHECK(extension.because == DoubtKind::persistence);
+  const std::vector<ModelExtension> remembering = asked_by(DoubtKind::memory);
+  REQUIRE(remembering.size() == 3);
+  CHECK(remembering[0].shape.noise_shape.memory);
+  CHECK(remembering[1].shape.modes == Modes::persistent);
+  const std::vector<ModelExtension> gated = asked_by(DoubtKind::gate);
+  REQUIRE(gated.size() == 2);
+  CHECK(gated[0].shape.modes == Modes::gated);
+  CHECK(gated[1].shape.modes == Modes::persistent);
+}
+
+TEST_CASE("who chooses the law can be taken back: a gate and laws that last follow each other") {
+  ModeShape lasting{3, 3, Modes::persistent, {}, NoiseModel::shared, {}};
+  const std::vector<Doubt> gate{raised(DoubtKind::gate)};
+  const std::vector<ModelExtension> gated = extensions_of(lasting, gate, {true, true}, {3, 0});
+  REQUIRE(gated.size() == 1);
+  CHECK(gated[0].shape.modes == Modes::gated);
+  const std::vector<Doubt> persistence{raised(DoubtKind::persistence)};
+  const std::vector<ModelExtension> back = extensions_of(gated[0].shape, persistence, {true, false}, {3, 0});
+  REQUIRE(back.size() == 1);
+  CHECK(back[0].shape == lasting);
+}
+
+TEST_CASE("rows that a gate parts are counted as laws of a gate") {
+  SimulationSettings stream;
+  stream.map = FeatureMap::parse("1,u,v").value();
+  stream.component_count = 3;
+  stream.coefficients = std::vector<double>{4.0, 3.0, 0.0, -2.0, 1.0, 1.0, 0.0, -2.0, 3.0};
+  stream.noise_variances = {0.09};
+  stream.gate = stream.map;
+  stream.gate_coefficients = std::vector<double>{0.0, 4.0, 0.0, 0.0, -4.0, 0.0};
+  for (std::uint64_t seed = 1; seed < 3; ++seed) {
+    stream.seed = seed;
+    const Report report = fitted(stream, 12000, automatic(0));
+    CAPTURE(seed);
+    CHECK(report.components.size() == 3);
+    CHECK(report.model->modes == Modes::gated);
+    CHECK(report.status == FitStatus::ok);
+  }
+}
+
+TEST_CASE("a gate over a column that wanders is taken for a gate, steep or not") {
+  for (const auto& [steep, wander] : {std::pair{3.0, 0.99}, {8.0, 0.99}, {3.0, 0.999}}) {
+    for (std::uint64_t seed = 1; seed < 4; ++seed) {
+      SimulationSettings stream;
+      stream.map = FeatureMap::parse("1,u").value();
+      stream.component_count = 2;
+      stream.coefficients = std::vector<double>{4.0, 3.0, -1.0, -2.0};
+      stream.noise_variances = {0.09};
+      stream.gate = FeatureMap::parse("1,u").value();
+      stream.gate_coefficients = std::vector<double>{0.0, -steep};
+      stream.wander = wander;
+      stream.seed = seed;
+      EstimatorSettings settings = automatic(2);
+      settings.state.layout = {2, 0};
+      const Report report = fitted(stream, 30000, settings);
+      CAPTURE(steep);
+      CAPTURE(wander);
+      CAPTURE(seed);
+      REQUIRE(report.model);
+      CHECK(report.model->modes == Modes::gated);
+      CHECK((report.status == FitStatus::ok || report.status == FitStatus::approximate));
+    }
   }
 }
 
