@@ -66,22 +66,6 @@ Way way_of(const ModeShape& shape, const Layout& layout, const Pilot& pilot, boo
   return way;
 }
 
-/// A batch's information; what parameters beside the laws know of each other is left out.
-std::vector<double> batch_in(const ModeShape& shape, std::span<const double> information, const Way& back) {
-  std::vector<double> result(information.size());
-  const std::size_t law = packed_size(shape.feature_count);
-  for (std::size_t h = 0; h < shape.component_count; ++h)
-    std::ranges::copy(congruent(information.subspan(h * law, law), back.laws),
-                      result.begin() + static_cast<std::ptrdiff_t>(h * law));
-  const std::size_t others = shape.component_count * law;
-  for (std::size_t q = shape.who_at(); q < shape.parameters(); ++q) {
-    for (std::size_t r = shape.who_at(); r < shape.parameters(); ++r)
-      result[others + q - shape.who_at()] +=
-          back.theta(r, q) * back.theta(r, q) * information[others + r - shape.who_at()];
-  }
-  return result;
-}
-
 void carry(ScoreSums& sums, const Way& back) {
   sums.information = congruent(sums.information, back.theta);
   sums.gradient = transposed_product(back.theta, sums.gradient);
@@ -102,7 +86,7 @@ Done ModePolish::take_coordinates(const Layout& layout, const Pilot& pilot) {
   carry(state_.older, back);
   for (ScoreBatch& batch : state_.batches) {
     batch.score = transposed_product(back.theta, batch.score);
-    batch.information = batch_in(shape, batch.information, back);
+    batch.information = batch_in(groups_, batch.information, back.theta);
   }
   state_.parameters = product(way.theta, state_.parameters);
   for (std::size_t h = 0; layout.has_constant() && h < k(); ++h)

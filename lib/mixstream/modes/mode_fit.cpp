@@ -12,8 +12,7 @@
 namespace mixstream {
 namespace {
 
-constexpr double apart_limit = 3.0;   // deviations within which two polishes agree on a law
-constexpr double hardly_seen = 1e-3;  // of all that is known of a law: a batch that knows less has not met it
+constexpr double apart_limit = 3.0;  // deviations within which two polishes agree on a law
 
 /// See ModePolish::covariance. Of a way that was never seen some log-odds are told all the same: those of
 /// 0.05.
@@ -53,23 +52,6 @@ DenseMatrix label_map(const ModeShape& shape, std::span<const std::size_t> order
   return map;
 }
 
-/// A batch's information under other labels; what parameters beside the laws know of each other is left out.
-std::vector<double> relabelled_batch(const ModeShape& shape, std::span<const double> information,
-                                     std::span<const std::size_t> order, const DenseMatrix& inverse) {
-  std::vector<double> result(information.size());
-  const std::size_t law = packed_size(shape.feature_count);
-  for (std::size_t h = 0; h < order.size(); ++h)
-    std::ranges::copy(information.subspan(order[h] * law, law),
-                      result.begin() + static_cast<std::ptrdiff_t>(h * law));
-  const std::size_t others = order.size() * law;
-  for (std::size_t q = shape.who_at(); q < shape.parameters(); ++q) {
-    for (std::size_t r = shape.who_at(); r < shape.parameters(); ++r)
-      result[others + q - shape.who_at()] +=
-          inverse(r, q) * inverse(r, q) * information[others + r - shape.who_at()];
-  }
-  return result;
-}
-
 }  // namespace
 
 /// H^-1. A rare cell is a count c, and as c can be small where c + 1 were to be expected, its variance is
@@ -92,40 +74,42 @@ DenseMatrix ModePolish::covariance() noexcept {
   return result;
 }
 
-/// b' V^-1 b of every batch and law, and of every other parameter by itself, V the information of those very
-/// rows: for a right model each is its rank in the mean, whatever the rows were, for V knows no signs. The
-/// estimate takes its own parameters' share. Changes of mode are too few in a batch to tell. Called on a copy
+/// b' V^-1 b of every stretch and group of parameters, V the information of those very rows: for a right
+/// model each is its rank in the mean, whatever the rows were, for V knows no signs. Where a surprise is rare
+/// a short stretch has none, and its V is far too small: batches are joined until they know enough of the
+/// group. The estimate takes its own parameters' share. Changes of mode are too few to tell. Called on a copy
 /// whose anchor is the estimate.
 void ModePolish::find_dispersion(ModeFit& fit) {
   const ModeShape& shape = state_.shape;
-  const std::size_t d = shape.feature_count;
-  const std::size_t law = packed_size(d);
-  PivotedCholesky of_law(d);
-  double sum = 0.0;
-  double squares = 0.0;
-  for (const ScoreBatch& batch : state_.batches) {
-    if (!(batch.weight > 0.0)) continue;
-    for (std::size_t h = 0; h < k(); ++h) {
-      const auto information = std::span(batch.information).subspan(h * law, law);
-      double share = 0.0;
-      for (std::size_t j = 0; j < d; ++j) {
-        const double all = state_.sums.information[packed_index(h * d + j, h * d + j)];
-        share += all > 0.0 ? information[packed_index(j, j)] / (all * static_cast<double>(d)) : 0.0;
-      }
-      if (share < hardly_seen) continue;  // rows of other laws that this one nearly explains, on one side
-      squares += static_cast<double>(of_law.factor(information));
-      sum += of_law.inverse_form(std::span(batch.score).subspan(h * d, d));
-    }
-    for (std::size_t q = persists() ? shape.variances_at() : shape.who_at(); q < size(); ++q) {
-      const double information = batch.information[k() * law + q - shape.who_at()];
-      if (!(information > 0.0)) continue;
-      squares += 1.0;
-      sum += batch.score[q] * batch.score[q] / information;
+  double sum = 0.0, squares = 0.0;
+  for (const ScoreGroup& group : groups_) {
+    if (persists() && group.first >= shape.who_at() && group.first < shape.variances_at()) continue;
+    PivotedCholesky solver(group.size);
+    std::vector<double> score(group.size), information(packed_size(group.size));
+    for (const ScoreBatch& batch : state_.batches) {
+      for (std::size_t a = 0; a < score.size(); ++a) score[a] += batch.score[group.first + a];
+      for (std::size_t a = 0; a < information.size(); ++a) information[a] += batch.information[group.at + a];
+      if (share_of_all(group, information) < group.least_share) continue;
+      squares += static_cast<double>(solver.factor(information));
+      sum += solver.inverse_form(score);
+      std::ranges::fill(score, 0.0);
+      std::ranges::fill(information, 0.0);
     }
   }
   const auto used = static_cast<double>(size() - (persists() ? shape.who_count() : 0));
   fit.dispersion_dof = std::max(squares - used, 0.0);
   fit.dispersion = fit.dispersion_dof < 8.0 * used ? 1.0 : sum / fit.dispersion_dof;
+}
+
+/// Of what all rows know of a group's parameters, one by one: the mean share that this information is.
+double ModePolish::share_of_all(const ScoreGroup& group, std::span<const double> information) const noexcept {
+  double share = 0.0;
+  for (std::size_t a = 0; a < group.size; ++a) {
+    const std::size_t q = group.first + a;
+    const double all = state_.sums.information[packed_index(q, q)];
+    if (all > 0.0) share += information[packed_index(a, a)] / (all * static_cast<double>(group.size));
+  }
+  return share;
 }
 
 ModeFit ModePolish::fit() const {
@@ -272,7 +256,7 @@ Done ModePolish::merge(const ModePolish& other) {
   for (const ScoreBatch& batch : added.state_.batches) {
     if (batch.weight > 0.0)
       add_batch(batch.weight, transposed_product(inverse, batch.score),
-                relabelled_batch(state_.shape, batch.information, order, inverse));
+                batch_in(groups_, batch.information, inverse));
   }
   find_step();
   take_step();

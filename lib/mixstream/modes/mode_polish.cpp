@@ -120,7 +120,8 @@ ModePolish::ModePolish(ModePolishState state)
       scratch_(block_rows * filter_.stride()),
       block_use_(k()),
       block_counts_(state_.sums.counts.size()),
-      batch_information_(batch_information()),
+      groups_(score_groups(state_.shape)),
+      batch_information_(information_size(groups_)),
       row_use_(k()) {
   state_.chains.resize(state_.settings.most_chains * filter_.chain_size());
   state_.block.reserve(block_rows * filter_.stride());
@@ -128,10 +129,11 @@ ModePolish::ModePolish(ModePolishState state)
   state_.batches.reserve(most_batches);
   for (ScoreBatch& batch : state_.batches) {
     batch.score.resize(size());
-    batch.information.resize(batch_information());
+    batch.information.resize(batch_information_.size());
   }
   while (state_.batches.size() < most_batches)
-    state_.batches.push_back({0.0, std::vector<double>(size()), std::vector<double>(batch_information())});
+    state_.batches.push_back(
+        {0.0, std::vector<double>(size()), std::vector<double>(batch_information_.size())});
   model_.laws.noise_variances = state_.known_variances;
   from_parameters(state_.parameters, state_.shape, model_);
   filter_.set_anchor(model_);
@@ -145,17 +147,25 @@ ModePolish::ModePolish(const ModePolish& other) : ModePolish(ModePolishState(oth
   last_log_density_ = other.last_log_density_;
 }
 
-Outcome<ModePolish> ModePolish::restore(const ModePolishState& state) {
+Outcome<ModePolish> ModePolish::restore(const ModePolishState& stored) {
   const Refusal refusal{Reason::bad_snapshot,
                         "the polish in this state does not fit together; refit without it"};
-  const ModeShape& shape = state.shape;
+  const ModeShape& shape = stored.shape;
   const std::size_t k = shape.component_count;
   if (k == 0 || k > 32 || shape.feature_count == 0 || shape.feature_count > 64 ||
-      state.settings.first_move == 0 || state.settings.move_every == 0 || state.settings.most_chains == 0 ||
-      state.settings.most_chains > 1U << 20 || (shape.modes == Modes::gated) != !shape.gate.empty())
+      stored.settings.first_move == 0 || stored.settings.move_every == 0 ||
+      stored.settings.most_chains == 0 || stored.settings.most_chains > 1U << 20 ||
+      (shape.modes == Modes::gated) != !shape.gate.empty())
     return refusal;
   if (std::ranges::any_of(shape.gate, [&](std::size_t at) { return at >= shape.feature_count; }))
     return refusal;
+  ModePolishState state(stored);
+  const std::size_t of_single_gates =
+      k * packed_size(shape.feature_count) + shape.parameters() - shape.who_at();
+  for (ScoreBatch& batch : state.batches) {  // as written before gates were kept whole
+    if (batch.information.size() == of_single_gates)
+      batch.information = batch_of_single_gates(shape, batch.information);
+  }
   const std::size_t size = shape.parameters();
   const std::size_t counts = shape.modes == Modes::persistent ? k * k : 0;
   const auto fits = [&](const ScoreSums& sums) {
@@ -164,7 +174,7 @@ Outcome<ModePolish> ModePolish::restore(const ModePolishState& state) {
            finite(sums.counts) && std::isfinite(sums.weight);
   };
   const ModeFilter filter(shape);
-  const std::size_t batch_information = k * packed_size(shape.feature_count) + size - shape.who_at();
+  const std::size_t batch_information = information_size(score_groups(shape));
   const auto sound_batch = [&](const ScoreBatch& batch) {
     return batch.score.size() == size && batch.information.size() == batch_information &&
            std::isfinite(batch.weight) && finite(batch.score) && finite(batch.information);
@@ -180,7 +190,7 @@ Outcome<ModePolish> ModePolish::restore(const ModePolishState& state) {
       finite(state.block_weights) && finite(state.chains) && state.batch_weight > 0.0 &&
       state.growth >= 1.0 && state.growth <= 2.0 * largest_growth;
   if (!sound) return refusal;
-  return ModePolish(state);
+  return ModePolish(std::move(state));
 }
 
 bool ModePolish::absorb(const Row& row, const ChainTable::Step& step) noexcept {
@@ -220,11 +230,6 @@ void ModePolish::count_transitions() noexcept {
   }
 }
 
-std::size_t ModePolish::batch_information() const noexcept {
-  const ModeShape& shape = state_.shape;
-  return shape.component_count * packed_size(shape.feature_count) + shape.parameters() - shape.who_at();
-}
-
 /// Neighbours join and a full batch is twice as long.
 void ModePolish::join_batches() noexcept {
   for (std::size_t i = 0; i < most_batches; i += 2) {
@@ -261,30 +266,13 @@ void ModePolish::add_batch(double weight, std::span<const double> score,
 
 /// The block's sums into the batch that is open.
 void ModePolish::add_to_batches() noexcept {
-  const std::size_t d = state_.shape.feature_count;
-  auto to = batch_information_.begin();
-  for (std::size_t h = 0; h < k(); ++h) {
-    for (std::size_t a = 0; a < d; ++a) {
-      for (std::size_t b = 0; b <= a; ++b) *to++ = block_information_[packed_index(h * d + a, h * d + b)];
-    }
-  }
-  for (std::size_t q = state_.shape.who_at(); q < size(); ++q) *to++ = block_information_[packed_index(q, q)];
+  take_groups(groups_, block_information_, batch_information_);
   add_batch(block_weight_, block_score_, batch_information_);
 }
 
-/// The anchor goes by a step: scores of the batches go along, b -= V step.
 void ModePolish::carry_batches(std::span<const double> step) noexcept {
-  const std::size_t d = state_.shape.feature_count;
-  const std::size_t law = packed_size(d);
   for (ScoreBatch& batch : state_.batches) {
-    if (!(batch.weight > 0.0)) continue;
-    for (std::size_t h = 0; h < k(); ++h) {
-      multiply_packed(std::span(batch.information).subspan(h * law, law), step.subspan(h * d, d),
-                      std::span(product_).first(d));
-      for (std::size_t j = 0; j < d; ++j) batch.score[h * d + j] -= product_[j];
-    }
-    for (std::size_t q = state_.shape.who_at(); q < size(); ++q)
-      batch.score[q] -= batch.information[k() * law + q - state_.shape.who_at()] * step[q];
+    if (batch.weight > 0.0) carry_batch(groups_, step, product_, batch);
   }
 }
 

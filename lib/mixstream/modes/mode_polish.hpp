@@ -29,6 +29,7 @@
 #include "mixstream/modes/chains.hpp"
 #include "mixstream/modes/filter.hpp"
 #include "mixstream/modes/model.hpp"
+#include "mixstream/modes/score_batches.hpp"
 #include "mixstream/rows/pilot.hpp"
 
 namespace mixstream {
@@ -39,16 +40,6 @@ struct ModePolishSettings {
   std::size_t most_chains = 64;      ///< as in ChainSettings
 
   friend bool operator==(const ModePolishSettings&, const ModePolishSettings&) = default;
-};
-
-/// Sums of a stretch of consecutive rows, carried along with the anchor: their weight, their scores, and the
-/// information of each law's coefficients (packed, law by law), then of every other parameter by itself.
-struct ScoreBatch {
-  double weight = 0.0;
-  std::vector<double> score;
-  std::vector<double> information;
-
-  friend bool operator==(const ScoreBatch&, const ScoreBatch&) = default;
 };
 
 /// What scores have summed to: of all rows, or of those before the last move.
@@ -139,7 +130,7 @@ class ModePolish {
   ~ModePolish() = default;
 
   /// Continues from a stored state; refuses one whose parts do not fit together or are not finite.
-  static Outcome<ModePolish> restore(const ModePolishState& state);
+  static Outcome<ModePolish> restore(const ModePolishState& stored);
   const ModePolishState& state() const noexcept { return state_; }
 
   /// Adds a row of the chain in this slot. True when it completed a block (then last_block() is new). No
@@ -193,7 +184,6 @@ class ModePolish {
   bool persists() const noexcept { return state_.shape.modes == Modes::persistent; }
   void flush() noexcept;
   void count_transitions() noexcept;
-  std::size_t batch_information() const noexcept;
   void add_to_batches() noexcept;
   void add_batch(double weight, std::span<const double> score, std::span<const double> information) noexcept;
   void join_batches() noexcept;
@@ -207,6 +197,7 @@ class ModePolish {
   std::uint64_t rows_until_move() const noexcept;
   DenseMatrix covariance() noexcept;
   void find_dispersion(ModeFit& fit);
+  double share_of_all(const ScoreGroup& group, std::span<const double> information) const noexcept;
   void tell_rare(std::size_t i, std::size_t j) noexcept;
   bool take_over_law(const ModeFit& now, std::size_t h, const ModeFit& older, std::size_t other,
                      double share);
@@ -226,6 +217,7 @@ class ModePolish {
   std::vector<double> scratch_;  // of the products
   std::vector<double> block_use_;
   std::vector<double> block_counts_;
+  std::vector<ScoreGroup> groups_;  // what a batch keeps whole
   std::vector<double> batch_information_;
   std::vector<double> row_use_;
   double block_weight_ = 0.0;
