@@ -1,0 +1,73 @@
+// Numbers for rows that bring none and have no order: what a row holds is its number, so that any order, any
+// cut and any merge of the rows has the same sample. docs/decisions/sample-by-content.md says why, and what
+// is done where rows repeat.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "mixstream/core/bytes.hpp"
+#include "mixstream/core/random.hpp"
+#include "mixstream/rows/row.hpp"
+
+namespace mixstream {
+
+/// A number for what a row holds: features, response, weight, time and sensor; -0.0 is 0.0. No throw, no
+/// allocation; a multiplication for each.
+inline std::uint64_t content_number(const Row& row) noexcept {
+  std::uint64_t hash = row.sensor;
+  const auto add = [&hash](double value) {
+    hash = (hash ^ (hash >> 32)) * 0xd1b54a32d192ed03ULL + std::bit_cast<std::uint64_t>(value + 0.0);
+  };
+  add(row.time);
+  add(row.weight);
+  for (const double value : row.features) add(value);
+  add(row.response);
+  return mixed_bits(hash);
+}
+
+/// Tells which contents come again. Rows that repeat would enter the sample all together or not at all, so a
+/// row whose content is remembered here gets a number of its place. Each of 1,024 slots remembers two
+/// contents: the one with the least number, so that what returns after a long time is found, too, and one of
+/// the latest, which stays as long as it comes more often than others.
+class RepeatedContents {
+ public:
+  RepeatedContents() : slots_(slot_count) {}
+
+  /// Whether this content has been here, as far as is remembered; yes for all rows once `most_returns`
+  /// contents have come again. No throw, no allocation; two comparisons.
+  bool notice(std::uint64_t content) noexcept;
+  /// Adds what another has noticed.
+  void merge(const RepeatedContents& other) noexcept;
+  /// How many of the contents remembered came again; one that was forgotten in between counts anew.
+  std::uint64_t returns() const noexcept { return returns_; }
+
+  void encode(ByteWriter& out) const;
+  /// Nothing for bytes that encode() did not make.
+  static std::optional<RepeatedContents> decode(ByteReader& in);
+
+  static constexpr std::size_t slot_count = 1024;
+  static constexpr std::size_t bytes = 2 * sizeof(std::uint32_t) * slot_count;
+  /// What is remembered is a fixed part of what comes, so this many returns mean that a row of the sample has
+  /// a sixteenth of a twin on average.
+  static constexpr std::uint64_t most_returns = slot_count / 8;
+
+ private:
+  // What is remembered of a content: its upper bits, and beside them
+  static constexpr std::uint32_t came_again = 1;
+  static constexpr std::uint32_t came_lately = 2;  // since another one wanted the place
+  static constexpr std::uint32_t both = came_again | came_lately;
+  static constexpr std::uint32_t nothing = ~came_lately;  // larger than all; its return would not count
+  struct Slot {
+    std::uint32_t least = nothing;
+    std::uint32_t latest = nothing;
+  };
+
+  std::vector<Slot> slots_;
+  std::uint64_t returns_ = 0;
+};
+
+}  // namespace mixstream
