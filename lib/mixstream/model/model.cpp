@@ -10,6 +10,7 @@
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/sections.hpp"
 #include "mixstream/moments/state.hpp"
+#include "mixstream/rows/content_number.hpp"
 
 namespace mixstream {
 namespace {

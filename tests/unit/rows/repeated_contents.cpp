@@ -1,4 +1,4 @@
-#include "mixstream/rows/row_numbers.hpp"
+#include "mixstream/rows/repeated_contents.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "mixstream/core/random.hpp"
+#include "mixstream/rows/content_number.hpp"
 #include "mixstream/rows/reservoir.hpp"
 
 using namespace mixstream;

@@ -1,4 +1,4 @@
-#include "mixstream/rows/row_numbers.hpp"
+#include "mixstream/rows/repeated_contents.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,33 +1,15 @@
-// Numbers for rows that bring none and have no order: what a row holds is its number, so that any order, any
-// cut and any merge of the rows has the same sample. docs/decisions/sample-by-content.md says why, and what
-// is done where rows repeat.
+// Which rows repeat, of rows whose content is their number. docs/decisions/sample-by-content.md has the
+// figures.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "mixstream/core/bytes.hpp"
-#include "mixstream/core/random.hpp"
-#include "mixstream/rows/row.hpp"
 
 namespace mixstream {
-
-/// A number for what a row holds: features, response, weight, time and sensor; -0.0 is 0.0. No throw, no
-/// allocation; a multiplication for each.
-inline std::uint64_t content_number(const Row& row) noexcept {
-  std::uint64_t hash = row.sensor;
-  const auto add = [&hash](double value) {
-    hash = (hash ^ (hash >> 32)) * 0xd1b54a32d192ed03ULL + std::bit_cast<std::uint64_t>(value + 0.0);
-  };
-  add(row.time);
-  add(row.weight);
-  for (const double value : row.features) add(value);
-  add(row.response);
-  return mixed_bits(hash);
-}
 
 /// Tells which contents come again. Rows that repeat would enter the sample all together or not at all, so a
 /// row whose content is remembered here gets a number of its place. Each of 1,024 slots remembers two
