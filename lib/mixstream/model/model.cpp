@@ -226,10 +226,12 @@ const Row& Model::whole(const Row& row) noexcept {
 std::uint64_t Model::number_of(const Row& row) {
   const std::uint64_t content = content_number(row);
   if (!first_content_) first_content_ = content;
-  if (!is_small() && !contents_) contents_.emplace();
-  const bool repeats = is_small() ? std::ranges::find(few_.positions(), content) != few_.positions().end()
-                                  : contents_->notice(content);
-  return repeats ? row_hash(*first_content_, next_position_) : content;
+  if (is_small()) {
+    const bool repeats = std::ranges::find(few_.positions(), content) != few_.positions().end();
+    return repeats ? RepeatedContents::of_place(*first_content_, next_position_) : content;
+  }
+  if (!contents_) contents_.emplace();
+  return contents_->number(content, *first_content_, next_position_);
 }
 
 void Model::remember(const FewRows& rows) {

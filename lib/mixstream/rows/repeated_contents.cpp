@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "mixstream/rows/reservoir.hpp"
+
 namespace mixstream {
 
 bool RepeatedContents::notice(std::uint64_t content) noexcept {
@@ -21,6 +23,10 @@ bool RepeatedContents::notice(std::uint64_t content) noexcept {
   else
     slot.latest = mark;
   return false;
+}
+
+std::uint64_t RepeatedContents::of_place(std::uint64_t name, std::uint64_t place) noexcept {
+  return row_hash(name, place);
 }
 
 void RepeatedContents::merge(const RepeatedContents& other) noexcept {

@@ -22,6 +22,11 @@ class RepeatedContents {
   /// Whether this content has been here, as far as is remembered; yes for all rows once `most_returns`
   /// contents have come again. No throw, no allocation; two comparisons.
   bool notice(std::uint64_t content) noexcept;
+  /// The number of a row: its content; where that has been here, one of its place in a stream of this name.
+  std::uint64_t number(std::uint64_t content, std::uint64_t name, std::uint64_t place) noexcept {
+    return notice(content) ? of_place(name, place) : content;
+  }
+  static std::uint64_t of_place(std::uint64_t name, std::uint64_t place) noexcept;
   /// Adds what another has noticed.
   void merge(const RepeatedContents& other) noexcept;
   /// How many of the contents remembered came again; one that was forgotten in between counts anew.

@@ -94,12 +94,12 @@ class Passes:
         words = [*command, str(self.folder / "rows.f64"), "3", str(self.source) if numbered else "plain", str(self.state(name)), *more]
         return json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
-    def tool(self):
-        words = [TOOL, "fit", "-y", "y", "-x", "1,u,v", "-q", "--json", str(self.folder / "rows.csv"), "--save", str(self.state("tool"))]
-        for name, value in SOLVE.items():
-            words += [f"--{name}" if name != "k" else "-k", str(value)]
+    def tool(self, name, *more):
+        words = [TOOL, "fit", "-y", "y", "-x", "1,u,v", "-q", "--json", str(self.folder / "rows.csv"), "--save", str(self.state(name)), *more]
+        for option, value in SOLVE.items():
+            words += [f"--{option}" if option != "k" else "-k", str(value)]
         report = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
-        moments = json.loads(subprocess.run([TOOL, "inspect", "--moments", "--json", str(self.state("tool"))], check=True,
+        moments = json.loads(subprocess.run([TOOL, "inspect", "--moments", "--json", str(self.state(name))], check=True,
                                             stdout=subprocess.PIPE, text=True).stdout)
         return {"cross": sum((degree["cross"] for degree in moments["moments"]), []), "report": report}
 
@@ -260,7 +260,7 @@ def check_same_rows(passes):
     shuffled = numpy.array_split(numpy.random.default_rng(5).permutation(N), 3)
 
     print("with their numbers; Python has them shuffled in three parts that merge, DuckDB in four threads, PostgreSQL in three processes")
-    tool = passes.tool()
+    tool = passes.tool("tool")
     assert blob.State(passes.state("tool").read_bytes()).source == passes.source
     numbered = {"tool": tool, "cpp": passes.program("cpp", [GIVEN.cpp], True), "c": passes.program("c", [GIVEN.c], True),
                 "python": passes.python("python", True, shuffled), "r": passes.program("r", r, True)}
@@ -271,14 +271,15 @@ def check_same_rows(passes):
     compare(passes, numbered, "tool")
 
     print("without numbers, in their order or shared out: what a row holds is its number")
-    plain = {"cpp": passes.program("cpp", [GIVEN.cpp], False), "c": passes.program("c", [GIVEN.c], False),
+    plain = {"tool": passes.tool("tool", "--unordered"), "threads": passes.tool("threads", "--unordered", "--threads", "2"),
+             "cpp": passes.program("cpp", [GIVEN.cpp], False), "c": passes.program("c", [GIVEN.c], False),
              "python": passes.python("python", False, [everything]), "shuffled": passes.python("shuffled", False, shuffled),
              "r": passes.program("r", r, False)}
     if DUCKDB:
         plain.update({f"duckdb_{n}": passes.duckdb(f"duckdb_{n}", False, n) for n in (1, 4)})
     if POSTGRESQL:
         plain.update({f"postgresql_{n}": passes.postgresql(f"postgresql_{n}", False, n) for n in (0, 1, 2, 4)})
-    compare(passes, plain, "cpp")
+    compare(passes, plain, "tool")
     return tool
 
 
