@@ -30,7 +30,7 @@ void MpiCommand::add_to(CLI::App& command) {
       "Files that every process can open, or patterns in quotes such as 'day*.csv'; read as one stream, in "
       "order");
   for (const char* of_one_process :
-       {"--threads", "--group", "--max-groups", "--half-life", "--window", "--split"})
+       {"--threads", "--group", "--max-groups", "--half-life", "--window", "--split", "--unordered"})
     command.get_option(of_one_process)->group("");  // not in the help; check_words says why
   constexpr const char* long_jobs = "Long jobs";
   command
@@ -70,6 +70,8 @@ Done MpiCommand::check_words() const {
   if (!fit.group.empty()) return refuse("--group is for mixstream fit: here all processes fit one model");
   if (!fit.half_life.empty() || !fit.window.empty())
     return refuse("processes read all parts of the stream at once: that needs a memory of everything");
+  if (fit.unordered)
+    return refuse("--unordered is for mixstream fit: here processes know the place of each row");
   if (fit.threads != 1) return refuse("--threads is for mixstream fit: start more processes instead");
   return std::monostate{};
 }

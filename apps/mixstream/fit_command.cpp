@@ -104,6 +104,10 @@ void FitCommand::add_memory_options(CLI::App& command) {
       .add_option("--gap", gap,
                   "A silence longer than this, such as 10s (with --time), begins a sensor's modes anew")
       ->group(past);
+  command
+      .add_flag("--unordered", unordered,
+                "Rows have no order: what a row holds decides whether the sample has it, not its place")
+      ->group(past);
   command.add_option("--load", load, "Go on from a saved state; -k, -y, -x default to the state's")
       ->type_name("FILE")
       ->group(past);
@@ -126,6 +130,7 @@ void FitCommand::add_memory_options(CLI::App& command) {
 Done FitCommand::check_words() const {
   if (!group.empty() && !sensor.empty())
     return refuse("--group and --sensor do not go together: each group is a stream of its own");
+  if (unordered && !group.empty()) return refuse("--unordered is for one stream: leave out --group");
   if (!gap.empty() && time.empty()) return refuse("--gap needs --time COLUMN: the rows' own clock");
   if (memory < 1 || memory > (1ULL << 24)) return refuse("--memory takes 1 to 16777216 MiB");
   if (model_memory && sample_rows)

@@ -29,6 +29,7 @@ struct FitCommand {
   std::string report;
   std::string missing = "skip";
   bool strict = false;
+  bool unordered = false;
   std::optional<std::size_t> sample_rows;
   std::uint64_t memory = 1024;                // MiB
   std::optional<std::uint64_t> model_memory;  // KiB

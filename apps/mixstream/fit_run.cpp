@@ -269,7 +269,8 @@ WantedColumns FitRun::wanted_columns() const {
 
 void FitRun::start_session(FeatureMap map, const std::string& response) {
   settings_.solve.feature_names = map.names();
-  plan_ = {std::move(map), response, command_.weight, command_.time, command_.group, command_.sensor};
+  plan_ = {std::move(map), response,        command_.weight,   command_.time,
+           command_.group, command_.sensor, command_.unordered};
   std::size_t most_estimators = 1;
   if (!plan_.group.empty()) most_estimators = settings_.state.memory_budget / model_bytes(settings_).value();
   session_.emplace(plan_, settings_, command_.most_groups, most_estimators);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "make_in_turn.hpp"
+#include "mixstream/rows/content_number.hpp"
 #include "mixstream/rows/source.hpp"
 
 namespace mixstream {
@@ -189,7 +190,8 @@ bool FitSession::absorb(const Batch& batch, SessionListener& listener) {
 bool FitSession::absorb_rows(const Batch& batch, std::size_t from, std::size_t to,
                              SessionListener& listener) {
   Estimator& only = estimator();
-  if (from < to && only.state().source() == 0) only.go_on_at({0, source_of(batch.values(from))});
+  if (from < to && only.state().source() == 0 && !plan_.unordered)
+    only.go_on_at({0, source_of(batch.values(from))});
   while (from < to) {
     const std::uint64_t until_due = std::max<std::uint64_t>(rows_until_fit(), 1);
     const std::size_t stop = from + static_cast<std::size_t>(std::min<std::uint64_t>(to - from, until_due));
@@ -255,9 +257,16 @@ bool FitSession::absorb_row(Estimator& estimator, const Batch& batch, std::size_
                             SessionListener& listener) {
   Row row;
   if (!make_row(estimator, batch, i, listener, row)) return goes_on_;
-  const RowPosition position{position_ + rows_of_input_ - 1, estimator.state().source()};
-  const RowFault fault = estimator.absorb(row, position);
+  const RowFault fault = estimator.absorb(row, {number_of(row), estimator.state().source()});
   return fault == RowFault::none || listener.refused(fault, batch.places[i]);
+}
+
+std::uint64_t FitSession::number_of(const Row& row) {
+  const std::uint64_t place = position_ + rows_of_input_ - 1;
+  if (!plan_.unordered) return place;
+  const std::uint64_t content = content_number(row);
+  if (!first_content_) first_content_ = content;
+  return contents_.number(content, *first_content_, place);
 }
 
 bool FitSession::absorb_small(FewRows& small, const Batch& batch, std::size_t i, SessionListener& listener) {

@@ -16,6 +16,7 @@
 #include "mixstream/moments/state.hpp"
 #include "mixstream/report/page.hpp"
 #include "mixstream/rows/feature_map.hpp"
+#include "mixstream/rows/repeated_contents.hpp"
 #include "time_unit.hpp"
 
 namespace mixstream {
@@ -25,10 +26,11 @@ namespace mixstream {
 struct RowPlan {
   FeatureMap map;
   std::string response;
-  std::string weight;  ///< column, or empty
-  std::string time;    ///< column, or empty
-  std::string group;   ///< column, or empty
-  std::string sensor;  ///< column, or empty; not with a group
+  std::string weight;      ///< column, or empty
+  std::string time;        ///< column, or empty
+  std::string group;       ///< column, or empty
+  std::string sensor;      ///< column, or empty; not with a group
+  bool unordered = false;  ///< what a row holds is its number, not its place; not with a group
 
   /// The column that is read as text: the group's or the sensor's.
   const std::string& text() const noexcept { return group.empty() ? sensor : group; }
@@ -66,7 +68,8 @@ class PageReports {
 
 /// A row's position, on which the sample depends, is its number in the stream, refused rows counted: so the
 /// same rows have one sample in any format, with any line ends, compressed or not, in any cut into resumed
-/// parts, split of a file or list of files.
+/// parts, split of a file or list of files. Of a plan without order it is what the row holds: then in any
+/// order, too.
 class FitSession {
  public:
   /// Throws std::runtime_error when the settings are refused: Estimator::create was not asked first.
@@ -149,6 +152,7 @@ class FitSession {
   LagMemory& memory_of(std::string_view group);
   bool scheduled_fit(Estimator& estimator, std::string_view group, SessionListener& listener);
   void describe(Report& report, std::string_view group) const;
+  std::uint64_t number_of(const Row& row);
   std::uint64_t rows_until_look(const Estimator& estimator) const;
   void remember(const Report& report);
 
@@ -177,6 +181,8 @@ class FitSession {
   std::map<std::string, LagMemory, std::less<>> memories_;  // by group
   std::uint64_t rows_ = 0;                                  // of all groups
   double solve_seconds_ = 0.0;
+  std::optional<std::uint64_t> first_content_;  // of a plan without order
+  RepeatedContents contents_;
 };
 
 }  // namespace mixstream

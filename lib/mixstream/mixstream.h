@@ -240,7 +240,7 @@ typedef struct mixstream_block {
   const double* times;       /* seconds; NULL: 0 */
   const uint64_t* sensors;   /* rows of one sensor follow each other; NULL: one sensor */
   const uint64_t* positions; /* the rows' own numbers, on which the sample depends: any split of the rows then
-                              * has the same sample; NULL: each follows the row before */
+                              * has the same sample; NULL: what a row holds is its number */
 } mixstream_block;
 
 /* Asked every millisecond or so while later calls of this thread solve; an answer other than 0 ends the call

@@ -20,6 +20,7 @@ enum { ROWS = 6000 };
 static double x[ROWS];
 static double y[ROWS];
 static uint64_t numbers[ROWS];
+static int numbered = 1; /* whether rows bring their numbers */
 
 static double uniform(uint64_t* state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -43,6 +44,15 @@ static void make_rows(void) {
   }
 }
 
+/* Every other row is one of fifty. */
+static void repeat_rows(void) {
+  int i;
+  for (i = 0; i < ROWS; i += 2) {
+    x[i] = x[i % 50];
+    y[i] = y[i % 50];
+  }
+}
+
 static mixstream_model* new_model(const char* options) {
   char text[300];
   mixstream_status status = MIXSTREAM_INTERNAL;
@@ -62,7 +72,7 @@ static mixstream_block rows_between(int first, int end) {
   block.row_stride = 1;
   block.feature_stride = 1;
   block.responses = y + first;
-  block.positions = numbers + first;
+  block.positions = numbered ? numbers + first : NULL;
   return block;
 }
 
@@ -246,7 +256,8 @@ static void fit_laws(const mixstream_model* model, double laws[4]) {
   mixstream_report_destroy(report);
 }
 
-/* Any split of rows with their own numbers: the same moments, sample and laws, few rows or many. */
+/* Any split of rows, with or without numbers of their own: the same moments, sample and laws, few rows or
+ * many. */
 static void check_splits(int cut, int end) {
   mixstream_model* whole = new_model(plain);
   mixstream_model* first = new_model(plain);
@@ -544,14 +555,21 @@ int main(void) {
   check_bad_rows();
   check_strides();
   check_width_of_rows();
-  check_splits(10, 60);
-  check_splits(100, 3000);
-  check_splits(2600, ROWS);
-  check_splits(2500, 3000);
-  check_merge_refused();
-  check_save(40);
+  for (; numbered >= 0; --numbered) {
+    check_splits(10, 60);
+    check_splits(100, 3000);
+    check_splits(2600, ROWS);
+    check_splits(2500, 3000);
+    check_save(40);
+    check_save(700);
+    check_save(3000);
+  }
+  repeat_rows();
   check_save(700);
   check_save(3000);
+  make_rows();
+  numbered = 1;
+  check_merge_refused();
   check_memory();
   check_fit_with_options();
   check_predictions();

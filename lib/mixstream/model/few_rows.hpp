@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ class FewRows {
     ++refused_[reason];
   }
 
+  std::span<const std::uint64_t> positions() const noexcept { return positions_; }
   /// Keeps a row that check() accepts.
   void add(const Row& row, std::uint64_t position);
   const std::map<std::string, std::uint64_t>& refused() const noexcept { return refused_; }

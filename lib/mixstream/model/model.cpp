@@ -10,14 +10,15 @@
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/sections.hpp"
 #include "mixstream/moments/state.hpp"
-#include "mixstream/rows/source.hpp"
+#include "mixstream/rows/content_number.hpp"
 
 namespace mixstream {
 namespace {
 
 constexpr std::uint64_t packed_magic = 0x53574f524d58494dULL;  // "MIXMROWS"
 constexpr std::uint32_t packed_version = 2;
-enum class PackedKind : std::uint32_t { rows = 0, state = 1 };
+enum class PackedKind : std::uint32_t { rows = 0, state = 1, unnumbered_rows = 2 };
+constexpr std::uint32_t numbers_section = first_guest_type + 2;
 constexpr std::uint64_t any_budget = std::numeric_limits<std::uint64_t>::max() >> 1;
 
 bool is_packed(std::span<const std::byte> bytes) noexcept {
@@ -58,7 +59,7 @@ Outcome<Packed> unpack(std::span<const std::byte> bytes) {
     return Refusal{Reason::unknown_version, "the rows were packed by another version of mixstream"};
   const auto width = in.take<std::uint64_t>();
   const auto kind = in.take<std::uint32_t>();
-  if (!in.ok() || kind > static_cast<std::uint32_t>(PackedKind::state)) return damaged();
+  if (!in.ok() || kind > static_cast<std::uint32_t>(PackedKind::unnumbered_rows)) return damaged();
   return Packed{width, static_cast<PackedKind>(kind), in.take_bytes(in.left())};
 }
 
@@ -91,10 +92,16 @@ Outcome<Estimator> decode_estimator(std::span<const std::byte> bytes, std::strin
 }  // namespace
 
 Model::Model(ModelOptions options, FewRows few)
-    : options_(std::move(options)), few_(std::move(few)), features_(feature_count(), 1.0) {}
+    : options_(std::move(options)),
+      few_(std::move(few)),
+      source_(few_.source()),
+      features_(feature_count(), 1.0) {}
 
 Model::Model(ModelOptions options, Estimator all)
-    : options_(std::move(options)), few_(feature_count(), -1, 0), features_(feature_count(), 1.0) {
+    : options_(std::move(options)),
+      few_(feature_count(), -1, 0),
+      source_(options_.source.value_or(0)),
+      features_(feature_count(), 1.0) {
   grow(std::move(all));
 }
 
@@ -116,9 +123,11 @@ Outcome<Model> Model::decode(std::span<const std::byte> bytes, std::string_view 
   if (is_packed(bytes)) {
     Outcome<Packed> packed = unpack(bytes);
     if (!packed) return packed.refusal();
-    const bool small = packed.value().kind == PackedKind::rows;
-    Outcome<Model> model =
-        small ? decode_rows(packed.value().content, options) : decode(packed.value().content, options);
+    const PackedKind kind = packed.value().kind;
+    const std::span<const std::byte> content = packed.value().content;
+    Outcome<Model> model = kind == PackedKind::state
+                               ? decode(content, options)
+                               : decode_rows(content, kind == PackedKind::unnumbered_rows, options);
     const std::uint64_t width = packed.value().width;
     if (model && width > 0 && !model.value().settle_width(static_cast<std::size_t>(width - 1)))
       return damaged();
@@ -131,16 +140,21 @@ Outcome<Model> Model::decode(std::span<const std::byte> bytes, std::string_view 
   Model model(std::move(made), std::move(estimator).value());
   const MomentState& state = model.all_->state();
   model.go_on_at(state.next_position(), state.source());
+  if (const auto numbers = guest_of(bytes, numbers_section)) {
+    if (const Done done = model.take_numbers(*numbers); !done) return done.refusal();
+  }
   return model;
 }
 
-Outcome<Model> Model::decode_rows(std::span<const std::byte> content, std::string_view options) {
+Outcome<Model> Model::decode_rows(std::span<const std::byte> content, bool unnumbered,
+                                  std::string_view options) {
   Outcome<PackedRows> packed = unpack_rows(content);
   if (!packed) return packed.refusal();
   Outcome<ModelOptions> made = read_model_options(packed.value().feature_count, packed.value().options);
   if (!made) return made.refusal();
   Model model(std::move(made).value(), packed.value().rows);
   model.go_on_at(packed.value().next_position, packed.value().rows.source());
+  if (unnumbered && model.rows() > 0) model.first_content_ = model.few_.positions().front();
   if (options.empty()) return model;
   return decode(model.encode(), options);
 }
@@ -148,7 +162,14 @@ Outcome<Model> Model::decode_rows(std::span<const std::byte> content, std::strin
 void Model::go_on_at(std::uint64_t position, std::uint64_t source) noexcept {
   next_position_ = position;
   source_ = source;
-  source_is_known_ = rows() > 0;
+}
+
+Done Model::take_numbers(std::span<const std::byte> bytes) {
+  ByteReader in(bytes);
+  first_content_ = in.take<std::uint64_t>();
+  contents_ = RepeatedContents::decode(in);
+  if (!contents_ || !in.at_end()) return Refusal{Reason::bad_snapshot, "the numbers of the rows are damaged"};
+  return std::monostate{};
 }
 
 std::size_t Model::feature_count() const noexcept {
@@ -168,12 +189,14 @@ std::uint64_t Model::rows() const noexcept {
 }
 
 std::size_t Model::bytes() const noexcept {
-  return sizeof *this + options_.text.size() + (is_small() ? few_.bytes() : bytes_of_estimator_);
+  return sizeof *this + options_.text.size() + (is_small() ? few_.bytes() : bytes_of_estimator_) +
+         (contents_ ? RepeatedContents::bytes : 0);
 }
 
 Estimator Model::poured() const {
   Estimator estimator = Estimator::create(options_.estimator).value();  // as when the model was made
   few_.pour_into(estimator);
+  estimator.go_on_at({next_position_, source_});
   return estimator;
 }
 
@@ -182,6 +205,7 @@ void Model::grow(Estimator estimator) {
   if (const Outcome<std::uint64_t> bytes = model_bytes(options_.estimator))
     bytes_of_estimator_ = bytes.value();
   all_ = std::make_unique<Estimator>(std::move(estimator));
+  if (first_content_) remember(few_);
   few_ = FewRows(feature_count(), -1, 0);
 }
 
@@ -198,38 +222,43 @@ const Row& Model::whole(const Row& row) noexcept {
   return row_;
 }
 
-/// Rows that bring their numbers with them have one source, whoever absorbs them: a sample then depends on
-/// the numbers alone.
-void Model::choose_source(const Row& row, bool positioned) {
-  source_is_known_ = true;
-  source_ = options_.source.value_or(0);
-  if (!options_.source && !positioned) {
-    std::vector<double> numbers;
-    for (std::size_t f = 0; f < row.features.size(); ++f) {
-      if (static_cast<int>(f) != options_.estimator.state.layout.constant_feature)
-        numbers.push_back(row.features[f]);
-    }
-    numbers.push_back(row.response);
-    source_ = source_of(numbers);
+/// For a row that brings none: what it holds; if that has been here before, its place.
+std::uint64_t Model::number_of(const Row& row) {
+  const std::uint64_t content = content_number(row);
+  if (!first_content_) first_content_ = content;
+  if (is_small()) {
+    const bool repeats = std::ranges::find(few_.positions(), content) != few_.positions().end();
+    return repeats ? RepeatedContents::of_place(*first_content_, next_position_) : content;
   }
-  if (is_small()) few_.begin_run(source_);
+  if (!contents_) contents_.emplace();
+  return contents_->number(content, *first_content_, next_position_);
+}
+
+void Model::remember(const FewRows& rows) {
+  if (!contents_) contents_.emplace();
+  for (const std::uint64_t number : rows.positions()) contents_->notice(number);
+}
+
+/// A state that is saved says where the next row stands, whatever the numbers of the last ones.
+void Model::keep_place() noexcept {
+  if (!is_small()) all_->go_on_at({next_position_, source_});
 }
 
 RowFault Model::absorb(const Row& given, std::optional<std::uint64_t> position) {
   const Row& row = whole(given);
-  if (!source_is_known_) choose_source(row, position.has_value());
-  const std::uint64_t place = position.value_or(next_position_);
-  next_position_ = place + 1;
+  const std::uint64_t number = position ? *position : number_of(row);
+  next_position_ = position.value_or(next_position_) + 1;
   if (is_small() && few_.full()) grow(poured());
   if (is_small()) {
     const RowFault fault = check(row, feature_count(), options_.estimator.state.layout.constant_feature);
     if (fault == RowFault::none)
-      few_.add(row, place);
+      few_.add(row, number);
     else
       few_.count_refused(name_of(fault));
     return fault;
   }
-  const RowFault fault = all_->absorb(row, {place, source_});
+  const RowFault fault = all_->absorb(row, {number, source_});
+  keep_place();
   if (fault == RowFault::none && all_->fit_is_due()) all_->scheduled_fit(SolveDetail::fit);
   return fault;
 }
@@ -240,9 +269,11 @@ void Model::count_refused(std::string_view reason, std::optional<std::uint64_t> 
     few_.count_refused(std::string(reason));
   else
     all_->count_refused(reason, sensor);
+  keep_place();
 }
 
 Done Model::merge(const Model& other) {
+  const bool had_rows = rows() > 0;
   if (!is_small() && !other.is_small()) {
     if (Done done = all_->merge(*other.all_); !done) return done;
   } else if (!same_state(sized_state(options_.estimator), sized_state(other.options_.estimator))) {
@@ -252,11 +283,11 @@ Done Model::merge(const Model& other) {
   } else {
     take_rows_of(other);
   }
-  if (!source_is_known_) {  // rows that come go on where the other's ended
-    source_ = other.source_;
-    source_is_known_ = other.source_is_known_;
-  }
+  if (!had_rows) source_ = other.source_;  // rows that come go on where the other's ended
+  if (!first_content_) first_content_ = other.first_content_;
   next_position_ = std::max(next_position_, other.next_position_);
+  take_contents_of(other);
+  keep_place();
   if (is_small())
     few_.begin_run(source_);
   else
@@ -278,6 +309,14 @@ void Model::take_rows_of(const Model& other) {
   grow(std::move(all));
 }
 
+void Model::take_contents_of(const Model& other) {
+  if (contents_ && other.contents_)
+    contents_->merge(*other.contents_);
+  else if (other.contents_)
+    contents_ = other.contents_;
+  if (!is_small() && other.is_small() && other.first_content_) remember(other.few_);
+}
+
 Outcome<Report> Model::fit(std::string_view options) const {
   Report report;
   if (options.empty()) {
@@ -292,15 +331,25 @@ Outcome<Report> Model::fit(std::string_view options) const {
 }
 
 Bytes Model::encode() const {
-  return with_estimator([](const Estimator& estimator) { return estimator.encode(); });
+  Bytes bytes = with_estimator([](const Estimator& estimator) { return estimator.encode(); });
+  if (!first_content_) return bytes;
+  RepeatedContents contents = contents_.value_or(RepeatedContents());
+  for (const std::uint64_t number : few_.positions()) contents.notice(number);
+  ByteWriter numbers;
+  numbers.put(*first_content_);
+  contents.encode(numbers);
+  return with_guest(bytes, {numbers_section, std::move(numbers).take()});
 }
 
 Bytes Model::pack() const {
+  const PackedKind kind = !is_small()      ? PackedKind::state
+                          : first_content_ ? PackedKind::unnumbered_rows
+                                           : PackedKind::rows;
   ByteWriter out;
   out.put(packed_magic);
   out.put(packed_version);
   out.put(static_cast<std::uint64_t>(width_ ? *width_ + 1 : 0));
-  out.put(static_cast<std::uint32_t>(is_small() ? PackedKind::rows : PackedKind::state));
+  out.put(static_cast<std::uint32_t>(kind));
   if (is_small()) {
     out.put(static_cast<std::uint64_t>(options_.given_features));
     out.put_text(options_.text);

@@ -19,6 +19,7 @@
 #include "mixstream/estimator.hpp"
 #include "mixstream/model/few_rows.hpp"
 #include "mixstream/model/options.hpp"
+#include "mixstream/rows/repeated_contents.hpp"
 
 namespace mixstream {
 
@@ -38,8 +39,9 @@ class Model {
   bool settle_width(std::size_t features) noexcept;
 
   /// Adds a row, or refuses it by name and counts it. `position`: the row's number, on which with the seed
-  /// and the source alone it depends whether the sample has it; nothing: it follows the row before. Now and
-  /// then makes the fit that the polish asks for. An interruption leaves the row absorbed and the fit due.
+  /// and the source alone it depends whether the sample has it; nothing: what the row holds is its number,
+  /// see rows/content_number.hpp. Now and then makes the fit that the polish asks for. An interruption leaves
+  /// the row absorbed and the fit due.
   RowFault absorb(const Row& row, std::optional<std::uint64_t> position = {});
   void count_refused(std::string_view reason, std::optional<std::uint64_t> sensor = {});
   /// Adds the other's rows. Checks first, changes after.
@@ -69,21 +71,28 @@ class Model {
  private:
   Model(ModelOptions options, FewRows few);
   Model(ModelOptions options, Estimator all);
-  static Outcome<Model> decode_rows(std::span<const std::byte> content, std::string_view options);
+  static Outcome<Model> decode_rows(std::span<const std::byte> content, bool unnumbered,
+                                    std::string_view options);
   Estimator poured() const;
   void go_on_at(std::uint64_t position, std::uint64_t source) noexcept;
   void grow(Estimator estimator);
   const Row& whole(const Row& row) noexcept;
-  void choose_source(const Row& row, bool positioned);
+  std::uint64_t number_of(const Row& row);
+  void remember(const FewRows& rows);
+  void keep_place() noexcept;
   void take_rows_of(const Model& other);
+  void take_contents_of(const Model& other);
+  Done take_numbers(std::span<const std::byte> bytes);
 
   ModelOptions options_;
   FewRows few_;                     // all rows, while there is no estimator
   std::unique_ptr<Estimator> all_;  // once they are many
   std::optional<std::size_t> width_;
   std::uint64_t next_position_ = 0;
-  bool source_is_known_ = false;
   std::uint64_t source_ = 0;  // of the rows that come
+  // Of rows without numbers: the content of the first one, and what came again once rows are many.
+  std::optional<std::uint64_t> first_content_;
+  std::optional<RepeatedContents> contents_;
   std::size_t bytes_of_estimator_ = 0;
   std::vector<double> features_;  // of the row in hand, where the constant was left out
   Row row_;

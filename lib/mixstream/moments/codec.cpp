@@ -257,6 +257,24 @@ Bytes encode(const MomentState& state, std::span<const Section> guests) {
   return std::move(out).take();
 }
 
+Bytes with_guest(std::span<const std::byte> snapshot, const Section& guest) {
+  ByteWriter out;
+  begin_again(out, snapshot);
+  put_section(out, guest.type, [&] { out.put(std::span<const std::byte>(guest.bytes)); });
+  end_file(out);
+  return std::move(out).take();
+}
+
+std::optional<std::span<const std::byte>> guest_of(std::span<const std::byte> snapshot, std::uint32_t type) {
+  const Outcome<std::span<const std::byte>> content = sections_of(snapshot, state_file, false);
+  if (!content) return {};
+  ByteReader in(content.value());
+  while (const std::optional<FoundSection> section = next_section(in)) {
+    if (section->type == type) return section->payload;
+  }
+  return {};
+}
+
 namespace {
 
 /// Our own sections stand in a fixed order: settings, progress, first block, every pane.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,10 @@ struct DecodeSettings {
 
 /// The state and the guests' sections as bytes. decode(encode(s)) == s; a resumed state goes on bit for bit.
 Bytes encode(const MomentState& state, std::span<const Section> guests = {});
+
+/// The bytes of a whole snapshot with one guest more; and a guest's bytes, nothing where there is none.
+Bytes with_guest(std::span<const std::byte> snapshot, const Section& guest);
+std::optional<std::span<const std::byte>> guest_of(std::span<const std::byte> snapshot, std::uint32_t type);
 
 /// The snapshot in these bytes, or a refusal that names what is wrong. Sizes are checked before anything is
 /// allocated.

@@ -22,6 +22,10 @@ void end_file(ByteWriter& out) {
   out.put(checksum(out.written()));
 }
 
+void begin_again(ByteWriter& out, std::span<const std::byte> file) {
+  out.put(file.first(file.size() - checksum_size));
+}
+
 Refusal damaged_file(const FileKind& kind, const std::string& what) {
   return {Reason::bad_snapshot, std::string("the ") + kind.name + " is damaged: " + what};
 }

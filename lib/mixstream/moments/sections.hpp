@@ -24,6 +24,8 @@ std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t seed = 0)
 /// A file is begun, filled by put_section, and ended, which sets length and checksum.
 void begin_file(ByteWriter& out, const FileKind& kind);
 void end_file(ByteWriter& out);
+/// Begins with the header and sections of a whole file, to which more sections can be added.
+void begin_again(ByteWriter& out, std::span<const std::byte> file);
 
 /// A section whose length is known only when `write` has put its payload.
 template <class Write>

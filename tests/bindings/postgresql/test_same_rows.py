@@ -1,7 +1,6 @@
 """The same rows through the tool and through PostgreSQL: workers, partitions, two servers. The same sample,
-moments to 1e-10 of their scale, laws to 1e-8 by the rows' own numbers; without numbers the moments likewise,
-and laws within a tenth of their standard error where the sample holds every row. How far a smaller sample
-lets them move is measured by same_rows/cuts."""
+moments to 1e-10 of their scale, laws to 1e-8 by the rows' own numbers; without numbers the same for any number
+of workers, partitions and servers."""
 
 import json
 import unittest
@@ -61,6 +60,20 @@ class SameRows(Case):
     def by_number(self):
         return f"mixstream_state(y, ARRAY[x1, x2], NULL, id, '{self.options()}')"
 
+    def by_content(self):
+        return f"mixstream_state(y, ARRAY[x1, x2], NULL, NULL, '{json.dumps(OPTIONS)}')"
+
+    def check_alike(self, names):
+        """States of the same rows without numbers: one sample, one set of moments, the same laws."""
+        samples, fits = [], []
+        for name in names:
+            state = f"(SELECT state FROM {name})"
+            samples.append(blob.State(bytes.fromhex(self.server.sql(f"SELECT encode({state}::bytea, 'hex')"))).sample())
+            fits.append(self.server.sql(f"SELECT mixstream_fit({state})"))
+            self.assertLess(rows.largest_moment_difference(self.moments, moments_in_sql(self.server, state)), 1e-10)
+            self.assertEqual(samples[-1], samples[0], name)
+            self.assertLess((abs(rows.laws(fits[-1]) - rows.laws(fits[0])) / rows.errors(fits[0])).max(), 1e-6, name)
+
     def check_same(self, name):
         state = f"(SELECT state FROM {name})"
         data = bytes.fromhex(self.server.sql(f"SELECT encode({state}::bytea, 'hex')"))
@@ -92,36 +105,43 @@ class SameRows(Case):
                 self.assertEqual("Workers Launched: 2" in plan, workers > 0, plan)
                 self.check_same(name)
 
-    def test_two_servers(self):
-        other = CASE.cluster.server("two")
+    def two_servers(self, name, state):
+        """A relation of two states, each made of half of the rows on a server of its own."""
+        other = CASE.cluster.server(name)
         other.sql("CREATE TABLE rows (id bigint, x1 float8, x2 float8, y float8);"
                   f"\\copy rows FROM '{self.csv}' WITH (FORMAT csv, HEADER)\n"
                   "DELETE FROM rows WHERE id % 2 = 0;"
-                  f"CREATE VIEW half AS SELECT {self.by_number()} AS state FROM rows")
+                  f"CREATE VIEW half AS SELECT {state} AS state FROM rows")
         self.server.sql(
-            "CREATE EXTENSION postgres_fdw;"
-            f"CREATE SERVER two FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '{other.folder}', dbname "
-            "'postgres'); CREATE USER MAPPING FOR postgres SERVER two OPTIONS (user 'postgres');"
-            "CREATE FOREIGN TABLE half_two (state mixstream) SERVER two OPTIONS (table_name 'half');"
-            f"CREATE VIEW half_one AS SELECT {self.by_number()} AS state FROM rows WHERE id % 2 = 0")
-        plan = self.store("servers", "SET max_parallel_workers_per_gather = 0", "(SELECT state FROM half_one UNION ALL "
-                          "SELECT state FROM half_two) AS halves", "mixstream_merge(state)")
+            "CREATE EXTENSION IF NOT EXISTS postgres_fdw;"
+            f"CREATE SERVER {name} FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '{other.folder}', dbname "
+            f"'postgres'); CREATE USER MAPPING FOR postgres SERVER {name} OPTIONS (user 'postgres');"
+            f"CREATE FOREIGN TABLE {name}_there (state mixstream) SERVER {name} OPTIONS (table_name 'half');"
+            f"CREATE VIEW {name}_here AS SELECT {state} AS state FROM rows WHERE id % 2 = 0")
+        return f"(SELECT state FROM {name}_here UNION ALL SELECT state FROM {name}_there) AS halves"
+
+    def test_two_servers(self):
+        plan = self.store("servers", "SET max_parallel_workers_per_gather = 0", self.two_servers("two", self.by_number()),
+                          "mixstream_merge(state)")
         self.assertIn("Foreign Scan", plan)
         self.check_same("servers")
 
     def test_without_numbers(self):
-        """The moments are the same, and so are the laws within a tenth of their errors where the sample holds every row."""
-        fits = {}
-        for workers in (0, 4):
-            name = f"unnumbered_{workers}"
-            plan = self.store(name, f"SET max_parallel_workers_per_gather = {workers}; ALTER TABLE rows SET (parallel_workers = "
-                              f"{workers})", "rows", f"mixstream_state(y, ARRAY[x1, x2], NULL, NULL, '{self.options(sample=COUNT)}')")
+        """What a row holds is its number: workers, partitions and servers change nothing."""
+        names = []
+        for workers in (0, 1, 2, 4):
+            names.append(f"unnumbered_{workers}")
+            plan = self.store(names[-1], f"SET max_parallel_workers_per_gather = {workers}; ALTER TABLE rows SET (parallel_workers = "
+                              f"{workers})", "rows", self.by_content())
             self.assertEqual(f"Workers Launched: {workers}" in plan, workers > 0, plan)
-            found = moments_in_sql(self.server, f"(SELECT state FROM {name})")
-            self.assertLess(rows.largest_moment_difference(self.moments, found), 1e-10)
-            fits[workers] = self.server.sql(f"SELECT mixstream_fit(state) FROM {name}")
-        shift = abs(rows.laws(fits[4]) - rows.laws(fits[0])) / rows.errors(fits[0])
-        self.assertLess(shift.max(), 0.1)
+        names.append("unnumbered_parts")
+        plan = self.store(names[-1], "SET enable_partitionwise_aggregate = on; SET max_parallel_workers_per_gather = 2", "parts",
+                          self.by_content())
+        self.assertGreaterEqual(plan.count("Partial Aggregate"), 4)
+        names.append("unnumbered_servers")
+        self.store(names[-1], "SET max_parallel_workers_per_gather = 0", self.two_servers("unnumbered", self.by_content()),
+                   "mixstream_merge(state)")
+        self.check_alike(names)
 
     def test_one_blob_everywhere(self):
         """A state of the tool is read in SQL, one of SQL by the tool, and the two merge in either."""

@@ -10,7 +10,7 @@
 #include "mixstream/moments/moment_tables.hpp"
 #include "mixstream/moments/state.hpp"
 #include "mixstream/report/json.hpp"
-#include "mixstream/rows/source.hpp"
+#include "mixstream/rows/content_number.hpp"
 
 using namespace mixstream;
 
@@ -58,12 +58,13 @@ int main(int count, char** words) {
   Outcome<Estimator> made = Estimator::create(settings_for(columns));
   if (!made) return 1;
   Estimator estimator = std::move(made).value();
-  estimator.go_on_at(
-      {0, numbered ? std::strtoull(words[3], nullptr, 10) : source_of({values.data(), columns})});
+  const std::uint64_t source = numbered ? std::strtoull(words[3], nullptr, 10) : 0;
   std::vector<double> features(columns, 1.0);
   for (std::size_t at = 0; at + columns <= values.size(); at += columns) {
     std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(at), columns - 1, features.begin() + 1);
-    if (estimator.absorb({features, values[at + columns - 1]}) != RowFault::none) return 1;
+    const Row row{features, values[at + columns - 1]};
+    const std::uint64_t number = numbered ? at / columns : content_number(row);
+    if (estimator.absorb(row, {number, source}) != RowFault::none) return 1;
   }
   print(estimator);
   const Bytes bytes = estimator.encode();

@@ -75,7 +75,8 @@ class Mixstream(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Absorbs further rows. Solves when it is asked for: by report(), predict() or a law's attribute.
 
         row: the rows' own numbers. With them the sample depends on nothing else, so any cut into parts, in any
-        order, on any machine, has the same one."""
+        order, on any machine, has the same one. Without them it depends on what the rows hold, and so has no
+        order or cut either, but where many rows are alike."""
         if getattr(self, "_model", None) is None:
             self._begin(X, y)
         self._absorb(X, y, sample_weight, time, sensor, row)
