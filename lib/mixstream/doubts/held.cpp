@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <stdexcept>
 
@@ -31,10 +30,11 @@ class FeatureSpace {
       }
     }
     reshape(second, d, d);
-    for (std::size_t i = 0; i < d; ++i) {
+    for (std::size_t j = 0; j < d; ++j) {
       yield_point();
-      for (std::size_t j = 0; j <= i; ++j) second(i, j) = second(j, i) = mean_product(feature(i), feature(j));
+      multiply(weighted_, feature(j), std::span(second.values).subspan(j * d, d));
     }
+    for (double& value : second.values) value /= weight_;
     sound_ = eigen_.decompose(second, rank_cutoff);
   }
 
@@ -73,9 +73,9 @@ class FeatureSpace {
     DenseMatrix between{count, count, std::vector<double>(count * count)};
     std::vector<double> solution(count), cross(count);
     for (std::size_t i = 0; i < count; ++i) {
-      cross[i] = mean_product(lower[i]->values, regressor.values);
-      for (std::size_t j = 0; j <= i; ++j)
-        between(i, j) = between(j, i) = mean_product(lower[i]->values, lower[j]->values);
+      const std::vector<double> own = weighed(lower[i]->values);
+      cross[i] = long_dot(own, regressor.values);
+      for (std::size_t j = 0; j <= i; ++j) between(i, j) = between(j, i) = long_dot(own, lower[j]->values);
     }
     if (!least_squares(between, cross, solution)) return false;
     for (std::size_t i = 0; i < count; ++i) {
@@ -88,26 +88,19 @@ class FeatureSpace {
   DenseMatrix second;  ///< mean of x x'
 
  private:
-  /// In eight partial sums, so that none waits for itself.
-  double mean_product(std::span<const double> left, std::span<const double> right) const noexcept {
-    constexpr std::size_t lanes = 8;
-    double sums[lanes] = {};
-    std::size_t t = 0;
-    for (; t + lanes <= weights_.size(); t += lanes) {
-      for (std::size_t lane = 0; lane < lanes; ++lane)
-        sums[lane] += weights_[t + lane] * left[t + lane] * right[t + lane];
-    }
-    for (; t < weights_.size(); ++t) sums[0] += weights_[t] * left[t] * right[t];
-    return std::accumulate(sums, sums + lanes, 0.0) / weight_;
+  std::vector<double> weighed(std::span<const double> values) const {
+    std::vector<double> result(weights_.size());
+    for (std::size_t t = 0; t < result.size(); ++t) result[t] = weights_[t] * values[t];
+    return result;
   }
-  double rms(std::span<const double> values) const noexcept {
-    return std::sqrt(mean_product(values, values));
+  double rms(std::span<const double> values) const {
+    return std::sqrt(long_dot(weighed(values), values) / weight_);
   }
   /// To unit mean square. False where no more than `least` is left of it.
   bool scale(Regressor& regressor, double least) const {
     const double size = rms(regressor.values);
     if (!(size > least) || !std::isfinite(size)) return false;
-    for (double& value : regressor.values) value /= size;
+    for (double& value : regressor.values) value *= 1.0 / size;
     regressor.unit /= size;
     return true;
   }
@@ -123,7 +116,9 @@ class FeatureSpace {
 Regressor product_of(const Term& term, const FeatureSpace& space, const RawUnits& units, std::size_t rows) {
   Regressor product{term.name, std::vector<double>(rows, 1.0), 1.0};
   for (const std::size_t j : term.factors) {
-    for (std::size_t t = 0; t < rows; ++t) product.values[t] *= units.feature(j, space.feature(j)[t]);
+    const double shift = units.feature(j, 0.0), scale = units.feature_scale(j);
+    const std::span<const double> values = space.feature(j);
+    for (std::size_t t = 0; t < rows; ++t) product.values[t] *= shift + scale * values[t];
   }
   return product;
 }
