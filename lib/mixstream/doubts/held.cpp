@@ -171,15 +171,19 @@ std::vector<PlacedRow> placed_runs(const Runs& runs) {
 
 std::vector<PlacedRow> single_rows(const std::vector<PlacedRow>& sample, const std::vector<PlacedRow>& runs,
                                    double all) {
-  const auto before = [](const PlacedRow* one, const PlacedRow* other) {
-    if (one->row.response != other->row.response) return one->row.response < other->row.response;
-    return std::ranges::lexicographical_compare(one->row.features, other->row.features);
+  struct Key {
+    double response;
+    const PlacedRow* placed;
+  };
+  const auto before = [](const Key& one, const Key& other) {
+    if (one.response != other.response) return one.response < other.response;
+    return std::ranges::lexicographical_compare(one.placed->row.features, other.placed->row.features);
   };
   const auto sorted = [&](const std::vector<PlacedRow>& rows) {
-    std::vector<const PlacedRow*> result;
-    for (const PlacedRow& placed : rows) result.push_back(&placed);
-    std::ranges::stable_sort(result, before);
-    return result;
+    std::vector<Key> keys;
+    for (const PlacedRow& placed : rows) keys.push_back({placed.row.response, &placed});
+    std::ranges::stable_sort(keys, before);
+    return keys;
   };
   const auto in_sample = sorted(sample);
   const auto in_runs = sorted(runs);
@@ -191,7 +195,7 @@ std::vector<PlacedRow> single_rows(const std::vector<PlacedRow>& sample, const s
       ++twice;
       ++j;
     } else {
-      rows.push_back({in_runs[i]->row, 0, 0});
+      rows.push_back({in_runs[i].placed->row, 0, 0});
     }
   }
   const double expected =
