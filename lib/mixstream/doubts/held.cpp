@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <stdexcept>
 
 #include "mixstream/core/yield_point.hpp"
@@ -13,139 +14,118 @@ namespace mixstream {
 namespace {
 
 constexpr double least_part = 1e-10;  // of a term that features do not explain: less is rounding
-constexpr std::size_t rows_between_yields = 256;
 
-double mean_square(const std::vector<PlacedRow>& rows, const std::vector<double>& values) {
-  double total = 0.0, weight = 0.0;
-  for (std::size_t t = 0; t < rows.size(); ++t) {
-    total += rows[t].row.weight * values[t] * values[t];
-    weight += rows[t].row.weight;
-  }
-  return total / weight;
-}
-
-/// Takes the weighted mean off. False for a constant.
-bool centre_and_scale(const std::vector<PlacedRow>& rows, Regressor& regressor) {
-  double mean = 0.0;
-  for (std::size_t t = 0; t < rows.size(); ++t) mean += rows[t].row.weight * regressor.values[t];
-  mean /= total_weight(rows);
-  const double before = std::sqrt(mean_square(rows, regressor.values));
-  for (double& value : regressor.values) value -= mean;
-  const double rms = std::sqrt(mean_square(rows, regressor.values));
-  if (!(rms > least_part * before) || !std::isfinite(rms)) return false;
-  for (double& value : regressor.values) value /= rms;
-  regressor.unit /= rms;
-  return true;
-}
-
-/// Least squares on the features of the rows, factored once. Rows lie one behind the other: each term reads
+/// Numbers of held rows, one column behind the other, and what features say of a further one. Each term reads
 /// all of them four times.
 class FeatureSpace {
  public:
-  FeatureSpace(const std::vector<PlacedRow>& rows, std::size_t d)
-      : rows_(rows), d_(d), weight_(total_weight(rows)) {
-    features_.reserve(rows.size() * d);
-    weighted_.reserve(rows.size() * d);
-    for (const PlacedRow& placed : rows) {
+  FeatureSpace(const std::vector<PlacedRow>& rows, std::size_t d) : weight_(total_weight(rows)) {
+    reshape(features_, d, rows.size());
+    reshape(weighted_, d, rows.size());
+    for (std::size_t t = 0; t < rows.size(); ++t) {
+      weights_.push_back(rows[t].row.weight);
       for (std::size_t j = 0; j < d; ++j) {
-        features_.push_back(placed.row.features[j]);
-        weighted_.push_back(placed.row.weight * placed.row.features[j]);
+        features_(j, t) = rows[t].row.features[j];
+        weighted_(j, t) = rows[t].row.weight * rows[t].row.features[j];
       }
     }
     reshape(second, d, d);
-    for (std::size_t t = 0; t < rows.size(); ++t) {
-      if (t % rows_between_yields == 0) yield_point();
-      const Row& row = rows[t].row;
-      for (std::size_t i = 0; i < d; ++i) {
-        for (std::size_t j = 0; j <= i; ++j) second(i, j) += row.weight * row.features[i] * row.features[j];
-      }
+    for (std::size_t j = 0; j < d; ++j) {
+      yield_point();
+      multiply(weighted_, feature(j), std::span(second.values).subspan(j * d, d));
     }
-    for (std::size_t i = 0; i < d; ++i) {
-      for (std::size_t j = 0; j <= i; ++j) second(i, j) = second(j, i) = second(i, j) / weight_;
-    }
+    for (double& value : second.values) value /= weight_;
     sound_ = eigen_.decompose(second, rank_cutoff);
+  }
+
+  std::span<const double> feature(std::size_t j) const noexcept {
+    return std::span(features_.values).subspan(j * features_.columns, features_.columns);
+  }
+
+  /// Takes the weighted mean off. False for a constant.
+  bool centre_and_scale(Regressor& regressor) const {
+    double mean = 0.0;
+    for (std::size_t t = 0; t < weights_.size(); ++t) mean += weights_[t] * regressor.values[t];
+    mean /= weight_;
+    const double before = rms(regressor.values);
+    for (double& value : regressor.values) value -= mean;
+    return scale(regressor, least_part * before);
   }
 
   /// Takes the part off that features explain, twice for the digits. False where nothing is left.
   bool project(Regressor& regressor) const {
-    const double before = std::sqrt(mean_square(rows_, regressor.values));
-    std::vector<double> cross(d_), solution(d_), scratch;
+    const double before = rms(regressor.values);
+    std::vector<double> cross(features_.rows), solution(features_.rows), explained(weights_.size()), scratch;
     for (int pass = 0; pass < 2 && sound_; ++pass) {
-      std::ranges::fill(cross, 0.0);
-      const double* weighted = weighted_.data();
-      for (const double value : regressor.values) {
-        for (std::size_t j = 0; j < d_; ++j) cross[j] += weighted[j] * value;
-        weighted += d_;
-      }
+      multiply(weighted_, regressor.values, cross);
       for (double& value : cross) value /= weight_;
       eigen_.solve(cross, solution, scratch);
-      const double* features = features_.data();
-      for (double& value : regressor.values) {
-        double explained = 0.0;
-        for (std::size_t j = 0; j < d_; ++j) explained += solution[j] * features[j];
-        value -= explained;
-        features += d_;
-      }
+      multiply_transposed(features_, solution, explained);
+      for (std::size_t t = 0; t < explained.size(); ++t) regressor.values[t] -= explained[t];
     }
-    const double rms = std::sqrt(mean_square(rows_, regressor.values));
-    if (!sound_ || !(rms > least_part * before) || !std::isfinite(rms)) return false;
-    for (double& value : regressor.values) value /= rms;
-    regressor.unit /= rms;
+    return sound_ && scale(regressor, least_part * before);
+  }
+
+  /// Takes the part off that lower terms explain: u^3 is what u^2 does not say. False where nothing is left.
+  bool take_off(const std::vector<const Regressor*>& lower, Regressor& regressor) const {
+    const std::size_t count = lower.size();
+    if (count == 0) return true;
+    DenseMatrix between{count, count, std::vector<double>(count * count)};
+    std::vector<double> solution(count), cross(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::vector<double> own = weighed(lower[i]->values);
+      cross[i] = long_dot(own, regressor.values);
+      for (std::size_t j = 0; j <= i; ++j) between(i, j) = between(j, i) = long_dot(own, lower[j]->values);
+    }
+    if (!least_squares(between, cross, solution)) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t t = 0; t < weights_.size(); ++t)
+        regressor.values[t] -= solution[i] * lower[i]->values[t];
+    }
+    return scale(regressor, 1e-5);  // of one: it was brought to unit mean square before
+  }
+
+  DenseMatrix second;  ///< mean of x x'
+
+ private:
+  std::vector<double> weighed(std::span<const double> values) const {
+    std::vector<double> result(weights_.size());
+    for (std::size_t t = 0; t < result.size(); ++t) result[t] = weights_[t] * values[t];
+    return result;
+  }
+  double rms(std::span<const double> values) const {
+    return std::sqrt(long_dot(weighed(values), values) / weight_);
+  }
+  /// To unit mean square. False where no more than `least` is left of it.
+  bool scale(Regressor& regressor, double least) const {
+    const double size = rms(regressor.values);
+    if (!(size > least) || !std::isfinite(size)) return false;
+    for (double& value : regressor.values) value *= 1.0 / size;
+    regressor.unit /= size;
     return true;
   }
 
-  DenseMatrix second;
-
- private:
-  const std::vector<PlacedRow>& rows_;
-  std::size_t d_;
   double weight_;
-  std::vector<double> features_, weighted_;  // d a row
+  std::vector<double> weights_;
+  DenseMatrix features_, weighted_;  // a feature a row
   ScaledEigen eigen_;
   bool sound_ = false;
 };
 
-/// Takes the part off that lower terms explain: u^3 is what u^2 does not say. False where nothing is left.
-bool take_off(const std::vector<PlacedRow>& rows, const std::vector<const Regressor*>& lower,
-              Regressor& regressor) {
-  const std::size_t count = lower.size();
-  if (count == 0) return true;
-  DenseMatrix second{count, count, std::vector<double>(count * count)};
-  std::vector<double> solution(count), cross(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t t = 0; t < rows.size(); ++t) {
-      cross[i] += rows[t].row.weight * lower[i]->values[t] * regressor.values[t];
-      for (std::size_t j = 0; j <= i; ++j)
-        second(i, j) += rows[t].row.weight * lower[i]->values[t] * lower[j]->values[t];
-    }
-    for (std::size_t j = 0; j <= i; ++j) second(j, i) = second(i, j);
+/// A product of raw features, for every row.
+Regressor product_of(const Term& term, const FeatureSpace& space, const RawUnits& units, std::size_t rows) {
+  Regressor product{term.name, std::vector<double>(rows, 1.0), 1.0};
+  for (const std::size_t j : term.factors) {
+    const double shift = units.feature(j, 0.0), scale = units.feature_scale(j);
+    const std::span<const double> values = space.feature(j);
+    for (std::size_t t = 0; t < rows; ++t) product.values[t] *= shift + scale * values[t];
   }
-  if (!least_squares(second, cross, solution)) return false;
-  for (std::size_t t = 0; t < rows.size(); ++t) {
-    for (std::size_t i = 0; i < count; ++i) regressor.values[t] -= solution[i] * lower[i]->values[t];
-  }
-  const double rms = std::sqrt(mean_square(rows, regressor.values));
-  if (!(rms > 1e-5)) return false;  // of one: it was brought to unit mean square before
-  for (double& value : regressor.values) value /= rms;
-  regressor.unit /= rms;
-  return true;
+  return product;
 }
 
-/// The first d features of each row, one row behind the other.
-std::vector<double> raw_features(const std::vector<PlacedRow>& rows, const RawUnits& units, std::size_t d) {
-  std::vector<double> raw;
-  raw.reserve(rows.size() * d);
-  for (const PlacedRow& placed : rows) {
-    for (std::size_t j = 0; j < d; ++j) raw.push_back(units.feature(j, placed.row.features[j]));
-  }
-  return raw;
-}
-
-Regressor feature_column(const std::vector<PlacedRow>& rows, const RawUnits& units, std::size_t j) {
-  Regressor result{units.names()[j], {}, units.feature_scale(j)};
-  for (const PlacedRow& placed : rows) result.values.push_back(placed.row.features[j]);
-  result.unit = 1.0 / units.feature_scale(j);
-  return result;
+Regressor feature_column(const FeatureSpace& space, const RawUnits& units, std::size_t j) {
+  const std::span<const double> values = space.feature(j);
+  return {units.names()[j], {values.begin(), values.end()}, 1.0 / units.feature_scale(j)};
 }
 
 }  // namespace
@@ -191,15 +171,19 @@ std::vector<PlacedRow> placed_runs(const Runs& runs) {
 
 std::vector<PlacedRow> single_rows(const std::vector<PlacedRow>& sample, const std::vector<PlacedRow>& runs,
                                    double all) {
-  const auto before = [](const PlacedRow* one, const PlacedRow* other) {
-    if (one->row.response != other->row.response) return one->row.response < other->row.response;
-    return std::ranges::lexicographical_compare(one->row.features, other->row.features);
+  struct Key {
+    double response;
+    const PlacedRow* placed;
+  };
+  const auto before = [](const Key& one, const Key& other) {
+    if (one.response != other.response) return one.response < other.response;
+    return std::ranges::lexicographical_compare(one.placed->row.features, other.placed->row.features);
   };
   const auto sorted = [&](const std::vector<PlacedRow>& rows) {
-    std::vector<const PlacedRow*> result;
-    for (const PlacedRow& placed : rows) result.push_back(&placed);
-    std::ranges::stable_sort(result, before);
-    return result;
+    std::vector<Key> keys;
+    for (const PlacedRow& placed : rows) keys.push_back({placed.row.response, &placed});
+    std::ranges::stable_sort(keys, before);
+    return keys;
   };
   const auto in_sample = sorted(sample);
   const auto in_runs = sorted(runs);
@@ -211,7 +195,7 @@ std::vector<PlacedRow> single_rows(const std::vector<PlacedRow>& sample, const s
       ++twice;
       ++j;
     } else {
-      rows.push_back({in_runs[i]->row, 0, 0});
+      rows.push_back({in_runs[i].placed->row, 0, 0});
     }
   }
   const double expected =
@@ -259,38 +243,34 @@ HeldDesign design_of(std::vector<PlacedRow> placed, const RawUnits& units, const
   design.rows = std::move(placed);
   design.weight = total_weight(design.rows);
   const FeatureSpace space(design.rows, d);
-  const std::vector<double> raw = raw_features(design.rows, units, terms.empty() ? 0 : d);
   std::vector<std::size_t> kept;  // where a term stands in the design; terms.size(): nowhere
   design.terms.reserve(terms.size());
   for (const Term& term : terms) {
     yield_point();
-    Regressor regressor{term.name, {}, 1.0};
-    regressor.values.reserve(design.rows.size());
-    for (std::size_t t = 0; t < design.rows.size(); ++t)
-      regressor.values.push_back(term.value(std::span(raw).subspan(t * d, d)));
+    Regressor regressor = product_of(term, space, units, design.rows.size());
     std::vector<const Regressor*> below;
     for (const std::size_t lower : term.below) {
       if (kept[lower] < design.terms.size()) below.push_back(&design.terms[kept[lower]]);
     }
-    const bool is_new = space.project(regressor) && take_off(design.rows, below, regressor);
+    const bool is_new = space.project(regressor) && space.take_off(below, regressor);
     kept.push_back(is_new ? design.terms.size() : terms.size());
     if (is_new) design.terms.push_back(std::move(regressor));
   }
   for (std::size_t j = 0; j < d; ++j) {
     if (units.is_constant(j) || std::ranges::find(shape.gate, j) != shape.gate.end()) continue;
-    Regressor gate = feature_column(design.rows, units, j);
-    if (centre_and_scale(design.rows, gate)) design.gates.push_back(std::move(gate));
+    Regressor gate = feature_column(space, units, j);
+    if (space.centre_and_scale(gate)) design.gates.push_back(std::move(gate));
   }
   for (const std::size_t j : column_features(units.names())) {
-    Regressor column = feature_column(design.rows, units, j);
+    Regressor column = feature_column(space, units, j);
     Regressor square = column;
-    if (!centre_and_scale(design.rows, column)) continue;
+    if (!space.centre_and_scale(column)) continue;
     for (std::size_t t = 0; t < design.rows.size(); ++t)
       square.values[t] = column.values[t] * column.values[t];
     square.name += "^2";
     square.unit = column.unit * column.unit;
     design.spreads.push_back(std::move(column));
-    if (centre_and_scale(design.rows, square)) design.spreads.push_back(std::move(square));
+    if (space.centre_and_scale(square)) design.spreads.push_back(std::move(square));
   }
   design.features = space.second;
   return design;

@@ -102,6 +102,7 @@ class Looking {
   }
   void find_step(const DoubtRows& rows) {
     for (const double response : rows.sample->responses) responses_.push_back(units_.response(response));
+    std::ranges::sort(responses_);
     step_ = rounding_step(responses_);
   }
 
@@ -225,7 +226,7 @@ class Looking {
   std::optional<LookSearch> rows_;
   std::optional<LookSearch> order_;
   std::vector<double> log_densities_;
-  std::vector<double> responses_;  // of the sample, raw
+  std::vector<double> responses_;  // of the sample, raw, sorted
   double step_ = 0.0;              // of rounding, raw
   std::size_t looks_ = 1;
   double persistence_p_ = 1.0;

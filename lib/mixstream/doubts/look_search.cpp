@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "mixstream/doubts/prediction.hpp"
 #include "mixstream/doubts/refit.hpp"
 
 namespace mixstream {
@@ -68,6 +67,7 @@ void LookSearch::see(const Watch& watch) {
 
 void LookSearch::test(bool dependent, bool gates_by_stretches) {
   std::vector<double> least(families_.size(), 1.0);
+  std::vector<LookResult> best(families_.size());
   for (LookFamily& family : families_) family.strength = -1e300;
   for (std::size_t l = 0; l < look_count(); ++l) {
     const Look& look = extension_.looks()[l];
@@ -82,11 +82,13 @@ void LookSearch::test(bool dependent, bool gates_by_stretches) {
     if (strength <= family.strength) continue;
     family.strength = strength;
     family.look = l;
-    describe(look, result, family.doubt);
+    best[look.family] = std::move(result);
   }
   for (std::size_t f = 0; f < families_.size(); ++f) {
-    if (families_[f].open)
-      families_[f].doubt.adjusted_p = std::min(1.0, least[f] * static_cast<double>(families_[f].looks));
+    LookFamily& family = families_[f];
+    if (!family.open) continue;
+    if (best[f].dof > 0) describe(extension_.looks()[family.look], best[f], family.doubt);
+    family.doubt.adjusted_p = std::min(1.0, least[f] * static_cast<double>(family.looks));
   }
 }
 
@@ -112,7 +114,7 @@ bool LookSearch::take_strongest(double level) {
 /// By the model a step away; `terms`: the coefficients of a missing term. What a row takes from the row
 /// before it predicts is left out: the laws say how much that is. So a gate stays where it is.
 double LookSearch::prediction_by_step(const Look& look, const LookResult& result,
-                                      std::span<const double> terms) const {
+                                      std::span<const double> terms) {
   std::vector<double> theta = to_parameters(model_, shape_);
   for (std::size_t q = 0; q < theta.size(); ++q) theta[q] += result.move[q];
   ModeModel moved = model_;
@@ -141,10 +143,11 @@ double LookSearch::prediction_by_step(const Look& look, const LookResult& result
     after.tilts = tilts;
     after.tilted_by = regressor(design_.gates);
   }
-  return prediction_shift({model_, shape_}, after, design_.rows, model_);
+  if (expected_.empty()) expected_ = expectations({model_, shape_}, design_.rows);
+  return prediction_shift(expected_, after, design_.rows, model_);
 }
 
-void LookSearch::describe(const Look& look, const LookResult& result, Doubt& doubt) const {
+void LookSearch::describe(const Look& look, const LookResult& result, Doubt& doubt) {
   doubt.law = look.doubt.law;
   doubt.statistic = result.statistic;
   doubt.dof = result.dof;

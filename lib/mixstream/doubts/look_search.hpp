@@ -9,6 +9,7 @@
 #include "mixstream/doubts/doubt.hpp"
 #include "mixstream/doubts/extension.hpp"
 #include "mixstream/doubts/held.hpp"
+#include "mixstream/doubts/prediction.hpp"
 #include "mixstream/doubts/sums.hpp"
 
 namespace mixstream {
@@ -44,8 +45,8 @@ class LookSearch {
   bool take_strongest(double level);
 
  private:
-  void describe(const Look& look, const LookResult& result, Doubt& doubt) const;
-  double prediction_by_step(const Look& look, const LookResult& result, std::span<const double> terms) const;
+  void describe(const Look& look, const LookResult& result, Doubt& doubt);
+  double prediction_by_step(const Look& look, const LookResult& result, std::span<const double> terms);
 
   const ModeModel& model_;
   const ModeShape& shape_;
@@ -55,6 +56,7 @@ class LookSearch {
   DoubtSums sums_;
   std::optional<Projection> projection_;
   std::vector<LookFamily> families_;
+  std::vector<Expected> expected_;  // by the model, once it is asked for
 };
 
 }  // namespace mixstream

@@ -27,11 +27,6 @@ void find_chances(const Predictor& by, const Row& row, std::size_t t, std::span<
   for (double& chance : chances) chance /= total;
 }
 
-struct Expected {
-  double response = 0.0;
-  double spread = 0.0;  // variance of the laws' values about it
-};
-
 Expected expected_of(const Predictor& by, const Row& row, std::size_t t, std::span<double> chances) {
   find_chances(by, row, t, chances);
   const std::size_t d = row.features.size();
@@ -50,20 +45,32 @@ Expected expected_of(const Predictor& by, const Row& row, std::size_t t, std::sp
 
 }  // namespace
 
-double prediction_shift(const Predictor& one, const Predictor& other, const std::vector<PlacedRow>& rows,
-                        const ModeModel& noise) {
-  std::vector<double> of_one(one.shape.component_count), of_other(other.shape.component_count);
+std::vector<Expected> expectations(const Predictor& by, const std::vector<PlacedRow>& rows) {
+  std::vector<double> chances(by.shape.component_count);
+  std::vector<Expected> result;
+  result.reserve(rows.size());
+  for (std::size_t t = 0; t < rows.size(); ++t) result.push_back(expected_of(by, rows[t].row, t, chances));
+  return result;
+}
+
+double prediction_shift(const std::vector<Expected>& one, const Predictor& other,
+                        const std::vector<PlacedRow>& rows, const ModeModel& noise) {
+  std::vector<double> chances(other.shape.component_count);
   double squares = 0.0, spread = 0.0, weight = 0.0;
   for (std::size_t t = 0; t < rows.size(); ++t) {
     const Row& row = rows[t].row;
-    const Expected by_one = expected_of(one, row, t, of_one);
-    const double gap = by_one.response - expected_of(other, row, t, of_other).response;
+    const double gap = one[t].response - expected_of(other, row, t, chances).response;
     squares += row.weight * gap * gap;
-    spread += row.weight * by_one.spread;
+    spread += row.weight * one[t].spread;
     weight += row.weight;
   }
   const double shift = std::sqrt(squares / std::max(weight * mean_variance(noise.laws) + spread, 1e-300));
   return std::isfinite(shift) ? shift : 0.0;
+}
+
+double prediction_shift(const Predictor& one, const Predictor& other, const std::vector<PlacedRow>& rows,
+                        const ModeModel& noise) {
+  return prediction_shift(expectations(one, rows), other, rows, noise);
 }
 
 double prediction_shift(const Mixture& one, const Mixture& other, std::span<const double> terms,

@@ -19,9 +19,19 @@ struct Predictor {
   std::span<const double> tilted_by = {};  ///< a number a row
 };
 
+/// What is expected of a row's response.
+struct Expected {
+  double response = 0.0;
+  double spread = 0.0;  ///< variance of the laws' values about it
+};
+/// Of each row. Allocates; k d products a row.
+std::vector<Expected> expectations(const Predictor& by, const std::vector<PlacedRow>& rows);
+
 /// Rms over rows of the difference, in the sd that the response has about what `one` expects of it: noise, by
 /// the mean variance of the laws of `noise`, and the laws' values about each other. No prediction is made for
-/// models without laws. Allocates k numbers; k d products a row, twice.
+/// models without laws. `one`: its expectations, or itself. Allocates; k d products a row for each.
+double prediction_shift(const std::vector<Expected>& one, const Predictor& other,
+                        const std::vector<PlacedRow>& rows, const ModeModel& noise);
 double prediction_shift(const Predictor& one, const Predictor& other, const std::vector<PlacedRow>& rows,
                         const ModeModel& noise);
 

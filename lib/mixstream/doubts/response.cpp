@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
-#include <span>
 #include <utility>
 
 namespace mixstream {
@@ -48,10 +47,11 @@ std::vector<std::span<const double>> of_one_step(std::span<const double> sorted)
   };
   std::vector<std::span<const double>> ranges;
   for (std::size_t first = 0; first < sorted.size();) {
-    std::size_t last = first + 1;
-    while (last < sorted.size() && place(sorted[last]) == place(sorted[first])) ++last;
-    ranges.push_back(sorted.subspan(first, last - first));
-    first = last;
+    const auto own = place(sorted[first]);
+    const auto rest = sorted.subspan(first);
+    const auto end = std::ranges::partition_point(rest, [&](double value) { return place(value) == own; });
+    ranges.push_back(rest.first(static_cast<std::size_t>(end - rest.begin())));
+    first += ranges.back().size();
   }
   return ranges;
 }
@@ -79,14 +79,13 @@ void count_pairs(std::span<const double> sorted, double step, PairCount& pairs) 
 
 }  // namespace
 
-double rounding_step(std::vector<double> responses) {
-  std::ranges::sort(responses);
-  double largest = 0.0;
-  for (const double value : responses) largest = std::max(largest, std::abs(value));
-  const double same = 1e-14 * largest;  // what the way through pilot coordinates may have cost
+double rounding_step(std::span<const double> sorted) {
+  if (sorted.size() < least_values) return 0.0;
+  // What the way through pilot coordinates may have cost.
+  const double same = 1e-14 * std::max(std::abs(sorted.front()), std::abs(sorted.back()));
   std::vector<double> gaps;
-  for (std::size_t i = 1; i < responses.size(); ++i) {
-    const double gap = responses[i] - responses[i - 1];
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    const double gap = sorted[i] - sorted[i - 1];
     if (gap > same) gaps.push_back(gap);
   }
   if (gaps.size() + 1 < least_values) return 0.0;
@@ -146,13 +145,12 @@ double Repeats::share() const {
   return rows_ > 0.0 ? std::max(repeats_ - expected_, 0.0) / rows_ : 0.0;
 }
 
-EqualPairs equal_pairs(std::vector<double> responses) {
-  std::ranges::sort(responses);
-  const std::vector<std::span<const double>> ranges = of_one_step(responses);
+EqualPairs equal_pairs(std::span<const double> sorted) {
+  const std::vector<std::span<const double>> ranges = of_one_step(sorted);
   double coarsest = 0.0;
   std::vector<double> steps;
   for (const auto range : ranges) {
-    steps.push_back(rounding_step({range.begin(), range.end()}));
+    steps.push_back(rounding_step(range));
     coarsest = std::max(coarsest, steps.back());
   }
   PairCount pairs;
@@ -163,7 +161,7 @@ EqualPairs equal_pairs(std::vector<double> responses) {
   }
   EqualPairs result;
   result.log_p = poisson_log_p(pairs.equal, 0.5 * pairs.near / pair_bins);
-  result.share = pairs.rows / std::max(1.0, static_cast<double>(responses.size()));
+  result.share = pairs.rows / std::max(1.0, static_cast<double>(sorted.size()));
   return result;
 }
 

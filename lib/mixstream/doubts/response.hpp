@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "mixstream/doubts/doubt.hpp"
@@ -10,9 +11,9 @@
 
 namespace mixstream {
 
-/// The step that all responses are multiples of, up to a shift, in their own units; 0: there is none.
-/// Allocates; a sort.
-double rounding_step(std::vector<double> responses);
+/// The step that all responses, sorted, are multiples of, up to a shift, in their own units; 0: there is
+/// none. Allocates; a sort.
+double rounding_step(std::span<const double> sorted);
 
 /// The chance that a row's response falls into the step around `value`, any law that the row before may have
 /// been made by counted in full: an upper bound under modes that persist. No throw, no allocation; k d
@@ -45,13 +46,14 @@ class Repeats {
   double thrice_ = 0.0, expected_thrice_ = 0.0;
 };
 
-/// The same among single rows: pairs of equal responses, in their own units, against pairs a few steps apart.
+/// The same among single rows: pairs of equal responses, sorted, in their own units, against pairs a few
+/// steps apart.
 /// Numbers of so many digits, or floats, have another step in each power of ten and of two: each such range
 /// is taken by itself. 1 where steps are too coarse to tell. Allocates; a sort.
 struct EqualPairs {
   double log_p = 0.0;
   double share = 0.0;  ///< of rows that share their value with another
 };
-EqualPairs equal_pairs(std::vector<double> responses);
+EqualPairs equal_pairs(std::span<const double> sorted);
 
 }  // namespace mixstream

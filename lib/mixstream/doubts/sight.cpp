@@ -10,6 +10,11 @@ namespace {
 
 constexpr double cut = 4.0;
 
+/// A score needs no digits beyond those of double: long ones cost ten times as much.
+using InDouble = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+using Normal = boost::math::normal_distribution<double, InDouble>;
+using Student = boost::math::students_t_distribution<double, InDouble>;
+
 /// The mean of the clipped He4 under N(0, 1). Beyond the cut it is He4(4) = 163 instead of z^4 - 6 z^2 + 3,
 /// whose tail integral is 2 (z^3 - 3 z) phi(z) at the cut: so the mean is 163 P(|z| > 4) - 2 (4^3 - 3 * 4)
 /// phi(4).
@@ -90,9 +95,8 @@ void Sighting::find_chances(const Row& row, std::span<const double> chain, unsig
 double Sighting::normal_score(double z) const noexcept {
   if (!shape().noise_shape.tails) return z;
   const double far = -std::abs(z);  // the lower tail keeps its digits
-  const double below =
-      std::max(boost::math::cdf(boost::math::students_t(model().degrees_of_freedom), far), 1e-15);
-  return std::copysign(boost::math::quantile(boost::math::normal(), below), z);
+  const double below = std::max(boost::math::cdf(Student(model().degrees_of_freedom), far), 1e-15);
+  return std::copysign(boost::math::quantile(Normal(), below), z);
 }
 
 /// The sums over q_ij. `last`: features and response of the row before, where the noise remembers them.

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -27,13 +26,6 @@ struct Term {
   std::string name;
   std::vector<std::size_t> factors;  ///< features; empty: the constant
   std::vector<std::size_t> below;    ///< terms of the list that divide it: u^2 below u^3
-
-  /// The product over a row of raw features. No throw, no allocation.
-  double value(std::span<const double> features) const noexcept {
-    double product = 1.0;
-    for (const std::size_t factor : factors) product *= features[factor];
-    return product;
-  }
 };
 
 /// Features that stand for columns: for every column its feature of lowest degree, pure products of one

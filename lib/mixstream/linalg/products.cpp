@@ -76,6 +76,10 @@ double dot(std::span<const double> left, std::span<const double> right) noexcept
   return sum;
 }
 
+double long_dot(std::span<const double> left, std::span<const double> right) noexcept {
+  return blaze::dot(view_of(left), view_of(right));
+}
+
 double norm(std::span<const double> vector) noexcept {
   return std::sqrt(dot(vector, vector));
 }

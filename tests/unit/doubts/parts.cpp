@@ -1,6 +1,7 @@
 // The small parts: terms, rounding, repeats, words, intervals.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -33,8 +34,7 @@ TEST_CASE("terms that a map lacks come by degree, squares first, and none that i
   CHECK(terms[5].below == std::vector<std::size_t>{0, 1});  // v^2 and u*v below u*v^2
   CHECK(missing_terms({"u", "v"}, 48).front().name == "1");
   CHECK(missing_terms({"1", "u", "v"}, 2).size() == 2);
-  const double raw[] = {1.0, 3.0, 5.0, 9.0};
-  CHECK(terms[4].value(raw) == 45.0);
+  CHECK(terms[4].factors == std::vector<std::size_t>{1, 1, 2});
 }
 
 TEST_CASE("where a column stands only in a power, the power takes its place") {
@@ -44,6 +44,11 @@ TEST_CASE("where a column stands only in a power, the power takes its place") {
   CHECK(terms[1].name == "t^12");
 }
 
+std::vector<double> sorted(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values;
+}
+
 TEST_CASE("the step of rounding is found, and none where there is none") {
   Random random(3);
   std::vector<double> plain, rounded;
@@ -51,10 +56,10 @@ TEST_CASE("the step of rounding is found, and none where there is none") {
     plain.push_back(1e3 + 2.0 * random.normal());
     rounded.push_back(0.25 * std::round(plain.back() / 0.25));
   }
-  CHECK(rounding_step(plain) == 0.0);
-  CHECK(rounding_step(rounded) == doctest::Approx(0.25));
+  CHECK(rounding_step(sorted(plain)) == 0.0);
+  CHECK(rounding_step(sorted(rounded)) == doctest::Approx(0.25));
   for (double& value : rounded) value = 0.1 * std::round(value / 0.1);
-  CHECK(rounding_step(rounded) == doctest::Approx(0.1).epsilon(1e-6));
+  CHECK(rounding_step(sorted(rounded)) == doctest::Approx(0.1).epsilon(1e-6));
 }
 
 TEST_CASE("one value far away hides no rounding") {
@@ -62,27 +67,27 @@ TEST_CASE("one value far away hides no rounding") {
   std::vector<double> rounded;
   for (int i = 0; i < 3000; ++i) rounded.push_back(1e4 + 1e-3 * std::round(1e3 * random.uniform()));
   rounded.push_back(10500.123);
-  CHECK(rounding_step(rounded) == doctest::Approx(1e-3).epsilon(1e-6));
+  CHECK(rounding_step(sorted(rounded)) == doctest::Approx(1e-3).epsilon(1e-6));
   for (double& value : rounded) value += 1e-5 * random.normal();
-  CHECK(rounding_step(rounded) == 0.0);
+  CHECK(rounding_step(sorted(rounded)) == 0.0);
 }
 
 TEST_CASE("equal pairs tell a stuck sensor from rounding") {
   Random random(4);
   std::vector<double> fine, stuck;
   for (int i = 0; i < 5000; ++i) fine.push_back(1e-5 * std::round(random.normal() / 1e-5));
-  CHECK(equal_pairs(fine).log_p > std::log(1e-3));
+  CHECK(equal_pairs(sorted(fine)).log_p > std::log(1e-3));
   stuck = fine;
   for (std::size_t i = 0; i < 100; ++i) stuck[i] = stuck[i % 20];
-  CHECK(equal_pairs(stuck).log_p < std::log(1e-9));
+  CHECK(equal_pairs(sorted(stuck)).log_p < std::log(1e-9));
   std::vector<double> exact;
   for (int i = 0; i < 5000; ++i) exact.push_back(random.normal());
-  CHECK(equal_pairs(exact).log_p == 0.0);
+  CHECK(equal_pairs(sorted(exact)).log_p == 0.0);
   for (std::size_t i = 0; i < 40; ++i) exact[i] = exact[i + 40];
-  CHECK(equal_pairs(exact).log_p < std::log(1e-9));
-  CHECK(equal_pairs(exact).share == doctest::Approx(80.0 / 5000.0));
+  CHECK(equal_pairs(sorted(exact)).log_p < std::log(1e-9));
+  CHECK(equal_pairs(sorted(exact)).share == doctest::Approx(80.0 / 5000.0));
   for (std::size_t i = 0; i < 1000; ++i) exact[i] = exact[i % 20];
-  CHECK(equal_pairs(exact).log_p < -3000.0);
+  CHECK(equal_pairs(sorted(exact)).log_p < -3000.0);
 }
 
 TEST_CASE("numbers of six digits, and floats, are no stuck sensor") {
@@ -94,11 +99,11 @@ TEST_CASE("numbers of six digits, and floats, are no stuck sensor") {
     digits.push_back(step * std::round(value / step));
     floats.push_back(static_cast<double>(static_cast<float>(value)));
   }
-  CHECK(equal_pairs(digits).log_p > std::log(1e-3));
-  CHECK(equal_pairs(floats).log_p > std::log(1e-3));
+  CHECK(equal_pairs(sorted(digits)).log_p > std::log(1e-3));
+  CHECK(equal_pairs(sorted(floats)).log_p > std::log(1e-3));
   for (std::size_t i = 0; i < 60; ++i) digits[i] = floats[i] = digits[i + 60 - i % 60];
-  CHECK(equal_pairs(digits).log_p < std::log(1e-9));
-  CHECK(equal_pairs(floats).log_p < std::log(1e-9));
+  CHECK(equal_pairs(sorted(digits)).log_p < std::log(1e-9));
+  CHECK(equal_pairs(sorted(floats)).log_p < std::log(1e-9));
 }
 
 TEST_CASE("chi-square and F agree with tables") {

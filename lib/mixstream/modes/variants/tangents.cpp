@@ -1,5 +1,7 @@
 #include "mixstream/modes/variants/tangents.hpp"
 
+#include "mixstream/likelihood/variants/vector_math.hpp"
+
 // MIXSTREAM_KERNEL_ENTRY: the name under which this instruction set's functions are handed out.
 
 namespace mixstream::variants {
@@ -33,25 +35,27 @@ void finish(std::size_t k, std::size_t stride, const double* __restrict filtered
   }
 }
 
-/// Eight columns of one row of the triangle at a time: sums stay in registers over all rows.
+constexpr std::size_t tall = 8;  // rows of a tile: so many sums that none waits for itself
+
+/// A tile of the triangle at a time, a vector wide: its sums stay in registers over all rows of scores.
 void add_products(std::size_t rows, std::size_t parameters, std::size_t stride,
                   const double* __restrict scores, const double* __restrict weights,
                   double* __restrict scratch, double* __restrict packed) noexcept {
-  constexpr std::size_t width = 8;
   for (std::size_t t = 0; t < rows; ++t) {
     for (std::size_t q = 0; q < stride; ++q) scratch[t * stride + q] = weights[t] * scores[t * stride + q];
   }
-  for (std::size_t i = 0; i < parameters; ++i) {
-    double* row = packed + i * (i + 1) / 2;
-    for (std::size_t at = 0; at <= i; at += width) {
-      double sums[width] = {};
+  for (std::size_t top = 0; top < parameters; top += tall) {
+    for (std::size_t at = 0; at < top + tall && at < parameters; at += vector_width) {
+      Vector sums[tall] = {};
       for (std::size_t t = 0; t < rows; ++t) {
-        const double own = scratch[t * stride + i];
-        const double* __restrict from = scores + t * stride + at;
-        for (std::size_t q = 0; q < width; ++q) sums[q] += own * from[q];
+        const double* own = scratch + t * stride + top;
+        const Vector from = load(scores + t * stride + at);
+        for (std::size_t p = 0; p < tall; ++p) sums[p] += own[p] * from;
       }
-      const std::size_t end = i + 1 - at < width ? i + 1 - at : width;
-      for (std::size_t q = 0; q < end; ++q) row[at + q] += sums[q];
+      for (std::size_t i = top; i < top + tall && i < parameters; ++i) {
+        double* row = packed + i * (i + 1) / 2;
+        for (std::size_t j = at; j < at + vector_width && j <= i; ++j) row[j] += sums[i - top][j - at];
+      }
     }
   }
 }
