@@ -8,6 +8,7 @@
 
 #include "log.hpp"
 #include "notify.hpp"
+#include "side_by_side.hpp"
 #include "sources/files.hpp"
 #include "sources/line_socket.hpp"
 #include "store/files.hpp"
@@ -75,21 +76,28 @@ Outcome<std::unique_ptr<Daemon>> Daemon::start(Config config) {
 Done Daemon::open_streams(const Config& config, Streams kept) {
   if (Done made = make_folder(config.state_folder); !made) return made;
   if (Done owned = check_owner(config.state_folder); !owned) return owned;
-  Streams opened;
-  for (const StreamConfig& wanted : config.streams) {
+  Streams opened(config.streams.size());
+  std::vector<Done> done(opened.size(), std::monostate{});
+  const auto open = [&](std::size_t i) {
+    const StreamConfig& wanted = config.streams[i];
     const auto same = std::ranges::find_if(
         kept, [&](const std::shared_ptr<Stream>& stream) { return stream->config().name == wanted.name; });
     if (same != kept.end()) {
-      opened.push_back(*same);
-      continue;
+      opened[i] = *same;
+      return;
     }
     Outcome<std::unique_ptr<Stream>> stream = Stream::open(wanted, config.state_folder + "/" + wanted.name);
-    if (!stream)
-      return Refusal{stream.refusal().reason,
-                     fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
-    opened.emplace_back(std::move(stream).value());
-    opened.back()->on_due([this] { wake_solvers(); });
-    notify(Clock::now());
+    if (!stream) {
+      done[i] = Refusal{stream.refusal().reason,
+                        fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
+      return;
+    }
+    opened[i] = std::move(stream).value();
+    opened[i]->on_due([this] { wake_solvers(); });
+  };
+  side_by_side(opened.size(), open, [this] { notify(Clock::now()); });
+  for (const Done& one : done) {
+    if (!one) return one;
   }
   const std::lock_guard lock(mutex_);
   streams_ = std::move(opened);
@@ -310,14 +318,14 @@ void Daemon::refit_all() {
 }
 
 bool Daemon::snapshot_all(const Streams& streams) {
-  bool saved = true;
-  for (const std::shared_ptr<Stream>& stream : streams) {
-    stream->keep_feedback(0s);
-    const Done done = stream->snapshot();
-    if (!done) log(LogLevel::error, done.refusal().text, stream->config().name);
-    saved = saved && done;
-    notify(Clock::now());
-  }
+  std::atomic<bool> saved{true};
+  const auto save = [&](std::size_t i) {
+    const Done done = streams[i]->save();
+    if (done) return;
+    log(LogLevel::error, done.refusal().text, streams[i]->config().name);
+    saved = false;
+  };
+  side_by_side(streams.size(), save, [this] { notify(Clock::now()); });
   return saved;
 }
 

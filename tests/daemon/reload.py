@@ -122,7 +122,7 @@ def leftovers(program):
             daemon.write_config(STREAM.replace("k = 2", f"k = {k}"))
             reload(daemon, 10)
             comes_twice(number, k)
-        check(not alarm(daemon, "source") and daemon.ready(), "every session goes on")
+        wait_until(lambda: not alarm(daemon, "source") and daemon.ready(), 20, "every session goes on")
 
 
 class Certificate:

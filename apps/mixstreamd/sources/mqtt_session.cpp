@@ -32,7 +32,7 @@ constexpr auto short_life = 10s;          // of a connection that somebody else 
 constexpr auto settle_again = 20s;        // where the broker refused a subscription
 constexpr std::uint32_t largest_packet = 4 << 20;
 constexpr std::size_t most_together = 64;             // messages that share a sync
-constexpr std::size_t most_bytes_together = 1 << 20;  // after which no further one is waited with
+constexpr std::size_t most_bytes_together = 1 << 16;  // so that a journal grows little beyond its limit
 const char* const offline = R"({"status":"offline"})";
 
 /// The library once, for the whole process.
@@ -48,7 +48,7 @@ std::set<std::string> filters_of(const std::vector<Subscription>& subscriptions)
   return filters;
 }
 
-bool matches(const Subscription& subscription, const std::string& topic) {
+bool matches(const Subscription& subscription, std::string_view topic) {
   return std::ranges::any_of(subscription.filters,
                              [&](const std::string& filter) { return filter_matches(filter, topic); });
 }
@@ -203,7 +203,7 @@ bool MqttClient::Session::more_is_there() {
 /// Reads what came and writes what waits. False: the connection is over.
 bool MqttClient::Session::exchange(bool ready) {
   if (ready && !take_in()) return false;
-  if (ready) hand_over();
+  if (ready) hand_over_held();
   if (dropped_) {  // with its acknowledgement still in our queue: the next connect empties that
     ::shutdown(mosquitto_socket(client_), SHUT_RDWR);
     on_disconnect(MOSQ_ERR_NOMEM);
@@ -359,27 +359,43 @@ void MqttClient::Session::on_message(const mosquitto_message& message) {
     ++counts_.retained;
     return;
   }
-  held_.push_back({{static_cast<const char*>(message.payload), static_cast<std::size_t>(message.payloadlen)},
-                   message.topic,
-                   Clock::now()});
-  held_bytes_ += held_.back().payload.size();
+  if (dropped_) return;
+  const Arrival arrival{.payload = {static_cast<const char*>(message.payload),
+                                    static_cast<std::size_t>(message.payloadlen)},
+                        .origin = message.topic};
+  if (arrival.payload.size() > most_bytes_together) {  // nobody holds it once more
+    hand_over_held();
+    return hand_over({&arrival, 1});
+  }
+  held_.push_back({std::string(arrival.payload), std::string(arrival.origin), arrival.came});
+  held_bytes_ += arrival.payload.size();
+}
+
+void MqttClient::Session::hand_over_held() {
+  std::vector<Arrival> arrivals;
+  for (const Held& held : held_)
+    arrivals.push_back({.payload = held.payload, .origin = held.topic, .came = held.came});
+  hand_over(arrivals);
+  held_.clear();
+  held_bytes_ = 0;
 }
 
 /// Each taker has its messages in the order they came. They are acknowledged once this returns, unless dropped_
 /// is set.
-void MqttClient::Session::hand_over() {
-  std::vector<const Held*> nobodys;
-  for (const Held& held : held_) nobodys.push_back(&held);
+void MqttClient::Session::hand_over(std::span<const Arrival> arrivals) {
+  if (dropped_ || arrivals.empty()) return;
+  std::vector<const Arrival*> nobodys;
+  for (const Arrival& arrival : arrivals) nobodys.push_back(&arrival);
   const auto offer = [&](const std::vector<Subscription>& subscriptions) {
-    const std::vector<const Held*> offered = nobodys;
+    const std::vector<const Arrival*> offered = nobodys;
     for (const Subscription& subscription : subscriptions) {
-      std::vector<Arrival> arrivals;
-      for (const Held* const held : offered) {
-        if (!matches(subscription, held->topic)) continue;
-        arrivals.push_back({.payload = held->payload, .origin = held->topic, .came = held->came});
-        std::erase(nobodys, held);
+      std::vector<Arrival> its;
+      for (const Arrival* const arrival : offered) {
+        if (!matches(subscription, arrival->origin)) continue;
+        its.push_back(*arrival);
+        std::erase(nobodys, arrival);
       }
-      if (!arrivals.empty() && !dropped_) dropped_ = !subscription.take(arrivals);
+      if (!its.empty() && !dropped_) dropped_ = !subscription.take(its);
     }
   };
   offer(settings_.subscriptions);
@@ -389,7 +405,7 @@ void MqttClient::Session::hand_over() {
     log(LogLevel::warning,
         fmt::format("MQTT: a message at {} matches no stream's topic; such messages are counted "
                     "(mixstream_mqtt_unmatched_total) and dropped",
-                    nobodys.front()->topic));
+                    nobodys.front()->origin));
   const std::lock_guard lock(mutex_);
   counts_.unmatched += nobodys.size();
 }

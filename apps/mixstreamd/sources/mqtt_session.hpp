@@ -50,7 +50,8 @@ class MqttClient::Session {
   bool exchange(bool ready);
   bool take_in();
   bool more_is_there();
-  void hand_over();
+  void hand_over_held();
+  void hand_over(std::span<const Arrival> arrivals);
   bool went_well(int code);
   bool look_after(Clock::time_point now);
   void probe(Clock::time_point now);

@@ -104,6 +104,8 @@ class Store {
   void use_reserve();
   void restore_reserve();
   bool is_on_reserve() const;
+  /// No room is kept from now on; the next start makes its own. The thread of write_snapshot.
+  void end_reserves() noexcept { settings_.reserves = false; }
   /// After such a snapshot, while nobody appends: reads it back, begins a segment, and gives up the older
   /// generation with the journal that only it needs.
   Done keep_only(const PendingSnapshot& pending);

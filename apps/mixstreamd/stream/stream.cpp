@@ -353,6 +353,15 @@ Done Stream::snapshot() {
   return done;
 }
 
+Done Stream::save() {
+  {
+    const std::lock_guard keeping(keeping_mutex_);
+    if (store_) store_->end_reserves();
+  }
+  keep_feedback(0s);
+  return snapshot();
+}
+
 bool Stream::is_stuck() const {
   const std::lock_guard lock(view_mutex_);
   return figures_.inside_since && figures_.disk_trouble.empty() &&

@@ -73,6 +73,8 @@ class Stream {
   void keep_resets();
   bool snapshot_is_due() const;
   Done snapshot();
+  /// The last one: what a fit fed back goes with it, and no room is kept for others.
+  Done save();
 
   // ---- Any thread; none of these waits for the disk or a solve. ----
 
