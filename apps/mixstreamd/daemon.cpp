@@ -8,6 +8,7 @@
 
 #include "log.hpp"
 #include "notify.hpp"
+#include "side_by_side.hpp"
 #include "sources/files.hpp"
 #include "sources/line_socket.hpp"
 #include "store/files.hpp"
@@ -24,10 +25,15 @@ CutterSettings cutting_of(const StreamConfig& config) {
   return {.row_bytes = payload.format == PayloadFormat::f64 ? payload.columns.size() * sizeof(double) : 0};
 }
 
-std::vector<Subscription> subscriptions_of(const std::shared_ptr<Stream>& stream) {
+Take take_of(const std::shared_ptr<Stream>& stream) {
+  return [stream](std::span<const Arrival> arrivals) { return stream->take(arrivals); };
+}
+
+std::vector<Subscription> subscriptions_of(const std::vector<std::shared_ptr<Stream>>& streams) {
   std::vector<Subscription> subscriptions;
-  for (const std::string& topic : topics_of(stream->config()))
-    subscriptions.push_back({topic, [stream](const Arrival& arrival) { return stream->take(arrival); }});
+  for (const std::shared_ptr<Stream>& stream : streams)
+    if (!stream->config().topic.empty())
+      subscriptions.push_back({topics_of(stream->config()), take_of(stream)});
   return subscriptions;
 }
 
@@ -70,24 +76,32 @@ Outcome<std::unique_ptr<Daemon>> Daemon::start(Config config) {
 Done Daemon::open_streams(const Config& config, Streams kept) {
   if (Done made = make_folder(config.state_folder); !made) return made;
   if (Done owned = check_owner(config.state_folder); !owned) return owned;
-  Streams opened;
-  for (const StreamConfig& wanted : config.streams) {
+  Streams opened(config.streams.size());
+  std::vector<Done> done(opened.size(), std::monostate{});
+  const auto open = [&](std::size_t i) {
+    const StreamConfig& wanted = config.streams[i];
     const auto same = std::ranges::find_if(
         kept, [&](const std::shared_ptr<Stream>& stream) { return stream->config().name == wanted.name; });
     if (same != kept.end()) {
-      opened.push_back(*same);
-      continue;
+      opened[i] = *same;
+      return;
     }
     Outcome<std::unique_ptr<Stream>> stream = Stream::open(wanted, config.state_folder + "/" + wanted.name);
-    if (!stream)
-      return Refusal{stream.refusal().reason,
-                     fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
-    opened.emplace_back(std::move(stream).value());
-    opened.back()->on_due([this] { wake_solvers(); });
-    notify(Clock::now());
+    if (!stream) {
+      done[i] = Refusal{stream.refusal().reason,
+                        fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
+      return;
+    }
+    opened[i] = std::move(stream).value();
+    opened[i]->on_due([this] { wake_solvers(); });
+  };
+  side_by_side(opened.size(), open, [this] { notify(Clock::now()); });
+  for (const Done& one : done) {
+    if (!one) return one;
   }
   const std::lock_guard lock(mutex_);
   streams_ = std::move(opened);
+  is_between_ = false;
   return std::monostate{};
 }
 
@@ -145,12 +159,10 @@ Done Daemon::begin_broker() {
                            .subscriptions = {},
                            .leftovers = {},
                            .notes = config_.state_folder + "/.subscriptions"};
-  for (const std::shared_ptr<Stream>& stream : all()) {
-    if (stream->config().topic.empty()) continue;
-    std::ranges::move(
-        subscriptions_of(stream),
-        std::back_inserter(config_.mqtt.own_sessions ? settings.leftovers : settings.subscriptions));
-  }
+  if (config_.mqtt.own_sessions)
+    settings.leftovers = [this] { return takers_now(); };
+  else
+    settings.subscriptions = subscriptions_of(all());
   Outcome<std::unique_ptr<MqttClient>> mqtt = MqttClient::start(std::move(settings));
   if (!mqtt) return mqtt.refusal();
   mqtt_ = std::move(mqtt).value();
@@ -158,12 +170,19 @@ Done Daemon::begin_broker() {
   return std::monostate{};
 }
 
+/// Between two configurations nobody takes anything: the broker sends it again.
+std::vector<Subscription> Daemon::takers_now() const {
+  const std::lock_guard lock(mutex_);
+  if (is_between_) return {{{"#"}, [](std::span<const Arrival> /*arrivals*/) { return false; }}};
+  return subscriptions_of(streams_);
+}
+
 /// A session of the stream's own: when it cannot store a message, no other stream waits for it.
 Outcome<std::unique_ptr<MqttClient>> Daemon::begin_session(const std::shared_ptr<Stream>& stream) const {
   const StreamConfig& config = stream->config();
   return MqttClient::start({.mqtt = config_.mqtt,
                             .client_id = config_.mqtt.client_id + "-" + config.name,
-                            .subscriptions = subscriptions_of(stream),
+                            .subscriptions = subscriptions_of({stream}),
                             .leftovers = {},
                             .notes = config_.state_folder + "/" + config.name + "/subscriptions",
                             .publishes = false,
@@ -172,7 +191,7 @@ Outcome<std::unique_ptr<MqttClient>> Daemon::begin_session(const std::shared_ptr
 
 Done Daemon::begin_source(const std::shared_ptr<Stream>& stream) {
   const StreamConfig& config = stream->config();
-  Take take = [stream](const Arrival& arrival) { return stream->take(arrival); };
+  Take take = take_of(stream);
   const CutterSettings cutting = cutting_of(config);
   if (config.standard_input) {
     if (!standard_input_ || standard_input_->settings() != cutting)
@@ -299,14 +318,14 @@ void Daemon::refit_all() {
 }
 
 bool Daemon::snapshot_all(const Streams& streams) {
-  bool saved = true;
-  for (const std::shared_ptr<Stream>& stream : streams) {
-    stream->keep_feedback(0s);
-    const Done done = stream->snapshot();
-    if (!done) log(LogLevel::error, done.refusal().text, stream->config().name);
-    saved = saved && done;
-    notify(Clock::now());
-  }
+  std::atomic<bool> saved{true};
+  const auto save = [&](std::size_t i) {
+    const Done done = streams[i]->save();
+    if (done) return;
+    log(LogLevel::error, done.refusal().text, streams[i]->config().name);
+    saved = false;
+  };
+  side_by_side(streams.size(), save, [this] { notify(Clock::now()); });
   return saved;
 }
 

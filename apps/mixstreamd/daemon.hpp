@@ -65,6 +65,7 @@ class Daemon final : public DaemonView {
   Done begin_sources();
   Done begin_source(const std::shared_ptr<Stream>& stream);
   Done begin_broker();
+  std::vector<Subscription> takers_now() const;
   Outcome<std::unique_ptr<MqttClient>> begin_session(const std::shared_ptr<Stream>& stream) const;
   bool end_sources();
   void begin_workers();
@@ -86,8 +87,9 @@ class Daemon final : public DaemonView {
   Config config_;
   const WallTime started_ = std::chrono::system_clock::now();
 
-  mutable std::mutex mutex_;  // the list of streams and the reload's figures; held shortly
+  mutable std::mutex mutex_;  // the streams and the reload's figures; held shortly
   Streams streams_;
+  bool is_between_ = false;  // those of the next configuration are not yet there
   bool last_reload_ok_ = true;
   std::optional<WallTime> last_reload_;
 

@@ -66,6 +66,7 @@ void Daemon::leave(const Config& next) {
   {
     const std::lock_guard lock(mutex_);
     streams_ = kept;
+    is_between_ = true;
   }
   for (const std::shared_ptr<Stream>& stream : left) {
     stream->close();  // whoever still looks at it

@@ -27,6 +27,22 @@ def check_promptness(pid):
     print("the thread that takes messages is prompt" if slices else "this kernel has no slices to ask for")
 
 
+def acknowledge_together(daemon, wire, folder):
+    """Messages that come together share syncs, and none is acknowledged before it is in the journal."""
+    def syncs():
+        return daemon.metric("mixstream_append_seconds_count", "pump")
+    before = syncs()
+    texts = [b'{"t":0.5,"y":%d,"seq":%d,"sensor":"together"}' % (number, number) for number in range(200)]
+    for number, text in enumerate(texts):
+        wire.publish(b"plant/pump", text, 1000 + number)
+    for number, text in enumerate(texts):
+        check(struct.unpack(">H", wire.until(4))[0] == 1000 + number, "acknowledged in order")
+        check(text in journal(folder), f"message {number} of many was acknowledged before it was in the journal")
+    check(daemon.metric("mixstream_rows_folded_total", "pump") == 300, "each is folded once")
+    check(syncs() - before < len(texts) / 2, f"{syncs() - before} syncs for {len(texts)} messages that came together")
+    print(f"{len(texts)} messages that came together: {syncs() - before:.0f} syncs")
+
+
 def main():
     program = sys.argv[1]
     with place() as (folder, started):
@@ -44,6 +60,7 @@ def main():
             check(struct.unpack(">H", acknowledged)[0] == number, "acknowledged in order")
 
         check_promptness(daemon.process.pid)
+        acknowledge_together(daemon, wire, folder)
 
         # A daemon that cannot write must not acknowledge: files may not grow any more.
         subprocess.run(["prlimit", f"--pid={daemon.process.pid}", "--fsize=1:1"], check=True)

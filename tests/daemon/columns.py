@@ -45,11 +45,13 @@ def begin(program, folder, started, more=""):
     return broker, daemon
 
 
-def send(broker, daemon, numbers, start, count, sensor="7"):
-    """Values of one topic, then of the other, with their own times: a session has them in this order."""
+def send(broker, daemon, numbers, start, count, sensor="7", between=lambda: None):
+    """Values of one topic, then of the other, with their own times: a session has them in this order. `between`: done before the rows
+    are whole."""
     rows = [row(numbers) for _ in range(count)]
     before = figure(daemon, "folded")
     publish(broker, f"plant/{sensor}/t", [{"value": round(t, 6), "time": start + i} for i, (t, _) in enumerate(rows)])
+    between()
     publish(broker, f"plant/{sensor}/y", [{"value": round(y, 6), "time": start + i, "seq": start + i} for i, (_, y) in enumerate(rows)])
     wait_until(lambda: figure(daemon, "folded") >= before + count, 30, "the rows have come")
 
@@ -62,14 +64,21 @@ def laws(daemon):
 
 
 def run(program, folder, started, kills):
-    """320 rows; the daemon, which is killed after some blocks of them and has ended."""
+    """320 rows; the daemon, which is killed between the topics of some blocks and after these, and has ended."""
     broker, daemon = begin(program, folder, started)
     numbers = random.Random(1)
+
+    def kill():
+        daemon.kill()
+        daemon.start().wait_ready()
     for block in range(40):
-        send(broker, daemon, numbers, 1000 + 8 * block, 8)  # within the values that are kept of a column
-        if block in kills:
-            daemon.kill()
-            daemon.start().wait_ready()
+        if block not in kills:
+            send(broker, daemon, numbers, 1000 + 8 * block, 8)  # within the values that are kept of a column
+            continue
+        arrived = daemon.metric("mixstream_message_seconds_count", "pump") + 8
+        send(broker, daemon, numbers, 1000 + 8 * block, 8, between=lambda: (
+            wait_until(lambda: daemon.metric("mixstream_message_seconds_count", "pump") >= arrived, 20, "the first column"), kill()))
+        kill()
     check(figure(daemon, "folded") == 320 and not refused(daemon), f"{figure(daemon, 'folded')} rows, {refused(daemon)}")
     found = sorted(law["coefficients"] for law in laws(daemon)["components"])
     check(all(abs(a - b) < 0.1 for x, y in zip(found, ([-1.0, 0.5], [1.0, 2.0]), strict=True) for a, b in zip(x, y, strict=True)), found)

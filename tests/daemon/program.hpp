@@ -77,27 +77,32 @@ class Program {
   void stop() { store_.reset(); }
   bool runs() const { return store_ != nullptr; }
 
-  /// Journal, acknowledge, fold. False: refused, the source keeps it. Before every third new message a fit
-  /// leaves something to go with it.
-  bool take(int number) {
-    const std::string text = text_of_message(number);
-    const mixstream::Message message{"source", std::as_bytes(std::span(text)), 0.0};
-    if (sent_.insert(number).second && number % 3 == 1) feedback_ = number;
+  /// Journal, acknowledge, fold; several messages together. False: refused, the source keeps them. Before every
+  /// third new message a fit leaves something to go with it.
+  bool take(int first, int count = 1) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < count; ++i) texts.push_back(text_of_message(first + i));
+    std::vector<mixstream::Content> contents;
+    for (const std::string& text : texts)
+      contents.push_back(mixstream::Message{"source", std::as_bytes(std::span(text)), 0.0});
+    for (int i = 0; i < count; ++i) {
+      if (sent_.insert(first + i).second && (first + i) % 3 == 1) feedback_ = first + i;
+    }
     const std::string left = feedback_ ? text_of_feedback(*feedback_) : "";
     const mixstream::Feedback feedback{folded_.size(), std::as_bytes(std::span(left))};
-    const auto appended =
-        feedback_ ? store_->append(mixstream::FedMessage{feedback, message}) : store_->append(message);
-    if (!appended) {
+    if (feedback_)
+      contents.front() = mixstream::FedMessage{feedback, std::get<mixstream::Message>(contents.front())};
+    if (!store_->append(contents)) {
       if (store_->health().ok) complain("a refused append left the store healthy");
       return false;
     }
-    acknowledged_.insert(number);
     if (feedback_) {
       stored_feedback_.insert(*feedback_);
       take_back(feedback);
     }
     feedback_.reset();
-    fold(text);
+    for (int i = 0; i < count; ++i) acknowledged_.insert(first + i);
+    for (const std::string& text : texts) fold(text);
     return true;
   }
 

@@ -12,6 +12,7 @@ import time
 
 from availability import HARD, LINES, BlackHole, Manager, folded, publish
 from daemon import STREAM, Broker, Daemon, check, free_port, place, run, wait_until
+from subscriptions import alarm
 
 IN_FORCE = "the new configuration is in force"
 
@@ -101,6 +102,29 @@ def shared_session(program):
             wait_until(lambda: folded(daemon, stream) == rows, 20, f"rows of {stream}, have {folded(daemon, stream)}")
 
 
+def leftovers(program):
+    """A session that streams once shared still brings a message: it goes to the stream as a reload left it."""
+    with place() as (folder, started):
+        broker = Broker(folder)
+        daemon = Daemon(program, folder, STREAM, broker)
+        started.extend([broker, daemon])
+        subprocess.run(["mosquitto_sub", "-p", str(broker.port), "-i", "mixstreamd", "-c", "-q", "1", "-t", "plant/+", "-x", "1000",
+                        "-V", "5", "-E"], check=True)
+        daemon.start().wait_ready()
+
+        def comes_twice(number, k):
+            publish(broker, b'{"t":0.5,"y":1.5,"sensor":"a","seq":%d}' % number)
+            wait_until(lambda: folded(daemon) == number + 1, 20, f"a row with k = {k}")
+            wait_until(lambda: daemon.metric("mixstream_rows_duplicate_total", "pump") == number + 1, 5,
+                       f"with k = {k} the other session's copy is taken, too")
+        comes_twice(0, 2)
+        for number, k in ((1, 3), (2, 2)):
+            daemon.write_config(STREAM.replace("k = 2", f"k = {k}"))
+            reload(daemon, 10)
+            comes_twice(number, k)
+        wait_until(lambda: not alarm(daemon, "source") and daemon.ready(), 20, "every session goes on")
+
+
 class Certificate:
     """Of the daemon's HTTPS, made anew under another name."""
 
@@ -176,7 +200,7 @@ def in_a_solve(program):
         print(f"  it took {took:.1f} s", flush=True)
 
 
-TESTS = (many_in_vain, calm_reload, shared_session, renewed_certificate, in_a_solve)
+TESTS = (many_in_vain, calm_reload, shared_session, leftovers, renewed_certificate, in_a_solve)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,8 @@ inline std::string message(int number) {
 
 inline bool take(Stream& stream, int number) {
   const std::string text = message(number);
-  return stream.take({text, "plant/pump"});
+  const Arrival arrival{text, "plant/pump"};
+  return stream.take({&arrival, 1});
 }
 
 inline std::unique_ptr<Stream> open_stream(const std::string& more = "") {

@@ -23,12 +23,14 @@ void judge_content(const Record& record) {
   const auto rejection = rejection_in(record);
   const auto fed = fed_message_in(record);
   require(message.has_value() + feedback.has_value() + rejection.has_value() + fed.has_value() <= 1);
+  std::optional<Content> content;
+  if (message) content = *message;
+  if (feedback) content = *feedback;
+  if (rejection) content = *rejection;
+  if (fed) content = *fed;
+  if (!content) return;
   Bytes again;  // what was read writes the same record
-  if (message) encode_record(again, 0, record.number, *message);
-  if (feedback) encode_record(again, 0, record.number, *feedback);
-  if (rejection) encode_record(again, 0, record.number, *rejection);
-  if (fed) encode_record(again, 0, record.number, *fed);
-  if (again.empty()) return;
+  encode_record(again, 0, record.number, {&*content, 1});
   const std::span<const std::byte> payload = std::span(again).subspan(record_header_size);
   require(std::equal(payload.begin(), payload.end(), record.payload.begin(), record.payload.end()));
 }

@@ -85,7 +85,8 @@ class FileSource final : public Source {
     Cutter& cutter = *kept;
     const Cutter::Give give = [&](std::string_view piece, std::uint64_t end, bool too_long) {
       if (!header_.empty() && end == piece.size()) drop_header(piece);
-      return take_({piece, reading.name, end, too_long});
+      const Arrival arrival{piece, reading.name, end, too_long};
+      return take_({&arrival, 1});
     };
     std::array<char, chunk> bytes;  // filled by read
     for (;;) {

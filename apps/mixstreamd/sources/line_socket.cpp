@@ -144,7 +144,8 @@ class LineSocket final : public Source {
   /// False: this connection is over.
   bool read_from(Connection& connection) {
     const Cutter::Give give = [&](std::string_view piece, std::uint64_t, bool too_long) {
-      refused_ = !take_({piece, "", 0, too_long});
+      const Arrival arrival{piece, "", 0, too_long};
+      refused_ = !take_({&arrival, 1});
       return !refused_;
     };
     const ::ssize_t count = ::read(connection.socket.number(), bytes_.data(), bytes_.size());

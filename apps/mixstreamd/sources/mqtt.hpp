@@ -3,7 +3,8 @@
 // Acknowledgement. The library queues the PUBACK of a QoS 1 message before it calls us; nothing is written
 // until our own loop says so. So the loop goes on only when every taker has the message on disk. When one
 // does not, the connection is dropped with the PUBACK still in the queue: the broker keeps the message and
-// sends it again. tests/daemon/acknowledge.py pins this.
+// sends it again. tests/daemon/acknowledge.py pins this. Messages that are there together are handed over
+// together: one sync for all.
 //
 // Each session has a thread of its own that waits in poll(): no number of descriptors is too high, and nobody
 // else ever waits for a broker.
@@ -20,9 +21,9 @@
 
 namespace mixstream {
 
-/// A filter and who takes the messages that match it.
+/// Filters, and who takes the messages that match any of them.
 struct Subscription {
-  std::string filter;
+  std::vector<std::string> filters;
   Take take;
 };
 
@@ -30,8 +31,9 @@ struct SessionSettings {
   MqttConfig mqtt;
   std::string client_id;                    ///< the broker keeps our messages under this name
   std::vector<Subscription> subscriptions;  ///< in force from now on; others that we made are ended
-  /// Takers for messages that subscriptions of former configurations still bring; not subscribed to.
-  std::vector<Subscription> leftovers;
+  /// Who takes, at this moment, what subscriptions of former configurations still bring; not subscribed to.
+  /// The session's thread asks; null: nobody.
+  std::function<std::vector<Subscription>()> leftovers;
   std::string notes;      ///< file that remembers which filters the broker has from us
   bool publishes = true;  ///< says that the daemon is online, with a last will that says when not
   bool probes = true;     ///< looks whether the broker answers within slow_after

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <mqtt_protocol.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -30,6 +31,8 @@ constexpr auto longest_greeting = 20s;    // of a broker that has taken the conn
 constexpr auto short_life = 10s;          // of a connection that somebody else may have ended
 constexpr auto settle_again = 20s;        // where the broker refused a subscription
 constexpr std::uint32_t largest_packet = 4 << 20;
+constexpr std::size_t most_together = 64;             // messages that share a sync
+constexpr std::size_t most_bytes_together = 1 << 16;  // so that a journal grows little beyond its limit
 const char* const offline = R"({"status":"offline"})";
 
 /// The library once, for the whole process.
@@ -40,8 +43,14 @@ void begin_library() {
 
 std::set<std::string> filters_of(const std::vector<Subscription>& subscriptions) {
   std::set<std::string> filters;
-  for (const Subscription& subscription : subscriptions) filters.insert(subscription.filter);
+  for (const Subscription& subscription : subscriptions)
+    filters.insert(subscription.filters.begin(), subscription.filters.end());
   return filters;
+}
+
+bool matches(const Subscription& subscription, std::string_view topic) {
+  return std::ranges::any_of(subscription.filters,
+                             [&](const std::string& filter) { return filter_matches(filter, topic); });
 }
 
 }  // namespace
@@ -50,7 +59,7 @@ MqttClient::Session::Session(SessionSettings settings)
     : settings_(std::move(settings)),
       broker_(fmt::format("{}:{}", settings_.mqtt.host, settings_.mqtt.port)),
       book_(settings_.notes, fmt::format("{}/{}", broker_, settings_.client_id),
-            filters_of(settings_.subscriptions), filters_of(settings_.leftovers)),
+            filters_of(settings_.subscriptions), settings_.leftovers ? filters_of(settings_.leftovers()) : std::set<std::string>{}),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       words_(alarm_words::connecting(broker_)) {
   begin_library();
@@ -174,9 +183,27 @@ void MqttClient::Session::excuse_ourselves(Clock::time_point began, Clock::durat
   }
 }
 
+/// Reads what is there. False: the connection is over, and the broker sends again what nobody has taken.
+bool MqttClient::Session::take_in() {
+  held_.clear();
+  held_bytes_ = 0;
+  do {
+    if (!went_well(mosquitto_loop_read(client_, 1))) return false;
+  } while (held_.size() < most_together && held_bytes_ < most_bytes_together && more_is_there());
+  return true;
+}
+
+bool MqttClient::Session::more_is_there() {
+  const auto* const tls = static_cast<const SSL*>(mosquitto_ssl_get(client_));
+  if (tls != nullptr && SSL_pending(tls) > 0) return true;
+  ::pollfd entry{mosquitto_socket(client_), POLLIN, 0};
+  return entry.fd >= 0 && ::poll(&entry, 1, 0) > 0;
+}
+
 /// Reads what came and writes what waits. False: the connection is over.
 bool MqttClient::Session::exchange(bool ready) {
-  if (ready && !went_well(mosquitto_loop_read(client_, 1))) return false;
+  if (ready && !take_in()) return false;
+  if (ready) hand_over_held();
   if (dropped_) {  // with its acknowledgement still in our queue: the next connect empties that
     ::shutdown(mosquitto_socket(client_), SHUT_RDWR);
     on_disconnect(MOSQ_ERR_NOMEM);
@@ -326,34 +353,61 @@ void MqttClient::Session::judge_end(int code) {
   if (is_taken_) tell("session_taken", words);
 }
 
-/// Acknowledged when this returns, unless dropped_ is set.
 void MqttClient::Session::on_message(const mosquitto_message& message) {
-  if (dropped_) return;
   if (message.retain) {  // a copy of what came before, or of what came before us
     const std::lock_guard lock(mutex_);
     ++counts_.retained;
     return;
   }
-  const std::string_view payload{static_cast<const char*>(message.payload),
-                                 static_cast<std::size_t>(message.payloadlen)};
-  bool matched = false;
+  if (dropped_) return;
+  const Arrival arrival{.payload = {static_cast<const char*>(message.payload),
+                                    static_cast<std::size_t>(message.payloadlen)},
+                        .origin = message.topic};
+  if (arrival.payload.size() > most_bytes_together) {  // nobody holds it once more
+    hand_over_held();
+    return hand_over({&arrival, 1});
+  }
+  held_.push_back({std::string(arrival.payload), std::string(arrival.origin), arrival.came});
+  held_bytes_ += arrival.payload.size();
+}
+
+void MqttClient::Session::hand_over_held() {
+  std::vector<Arrival> arrivals;
+  for (const Held& held : held_)
+    arrivals.push_back({.payload = held.payload, .origin = held.topic, .came = held.came});
+  hand_over(arrivals);
+  held_.clear();
+  held_bytes_ = 0;
+}
+
+/// Each taker has its messages in the order they came. They are acknowledged once this returns, unless dropped_
+/// is set.
+void MqttClient::Session::hand_over(std::span<const Arrival> arrivals) {
+  if (dropped_ || arrivals.empty()) return;
+  std::vector<const Arrival*> nobodys;
+  for (const Arrival& arrival : arrivals) nobodys.push_back(&arrival);
   const auto offer = [&](const std::vector<Subscription>& subscriptions) {
+    const std::vector<const Arrival*> offered = nobodys;
     for (const Subscription& subscription : subscriptions) {
-      if (dropped_ || !filter_matches(subscription.filter, message.topic)) continue;
-      matched = true;
-      dropped_ = !subscription.take({payload, message.topic});
+      std::vector<Arrival> its;
+      for (const Arrival* const arrival : offered) {
+        if (!matches(subscription, arrival->origin)) continue;
+        its.push_back(*arrival);
+        std::erase(nobodys, arrival);
+      }
+      if (!its.empty() && !dropped_) dropped_ = !subscription.take(its);
     }
   };
   offer(settings_.subscriptions);
-  if (!matched) offer(settings_.leftovers);
-  if (matched) return;
+  if (!nobodys.empty() && settings_.leftovers) offer(settings_.leftovers());
+  if (nobodys.empty() || dropped_) return;
   if (!std::exchange(told_of_unmatched_, true))
     log(LogLevel::warning,
         fmt::format("MQTT: a message at {} matches no stream's topic; such messages are counted "
                     "(mixstream_mqtt_unmatched_total) and dropped",
-                    message.topic));
+                    nobodys.front()->origin));
   const std::lock_guard lock(mutex_);
-  ++counts_.unmatched;
+  counts_.unmatched += nobodys.size();
 }
 
 /// The library's results say "a TLS error", if anybody is told them; its log knows which.

@@ -48,6 +48,10 @@ class MqttClient::Session {
   bool connect();
   void serve();
   bool exchange(bool ready);
+  bool take_in();
+  bool more_is_there();
+  void hand_over_held();
+  void hand_over(std::span<const Arrival> arrivals);
   bool went_well(int code);
   bool look_after(Clock::time_point now);
   void probe(Clock::time_point now);
@@ -70,6 +74,13 @@ class MqttClient::Session {
   bool is_five() const { return settings_.mqtt.version == "5"; }
   bool is_probing() const { return settings_.probes && settings_.mqtt.slow_after > 0.0; }
 
+  /// A message that has come and is with nobody yet.
+  struct Held {
+    std::string payload;
+    std::string topic;
+    Clock::time_point came;
+  };
+
   const SessionSettings settings_;
   const std::string broker_;  // in words: host:port
   SubscriptionBook book_;
@@ -81,6 +92,8 @@ class MqttClient::Session {
   // The session's thread alone.
   std::mt19937 random_{std::random_device{}()};
   double backoff_ = 0.0;  // seconds, the next
+  std::vector<Held> held_;
+  std::size_t held_bytes_ = 0;
   bool greeted_ = false;  // by a CONNACK
   bool session_present_ = false;
   bool told_of_unmatched_ = false;

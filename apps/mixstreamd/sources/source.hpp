@@ -1,8 +1,10 @@
 // What every source of messages has in common: it hands messages over, one at a time, in its own thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +17,12 @@ struct Arrival {
   std::string_view origin{};  ///< topic, or the file of a replay
   std::uint64_t offset = 0;   ///< of a replay: of the first byte behind the message
   bool too_long = false;      ///< a line beyond the limit; the payload is its beginning
+  std::chrono::steady_clock::time_point came = std::chrono::steady_clock::now();
 };
 
-/// Returns when it is safe on disk; waits while the disk refuses. False: it is not, and the stream ends;
-/// then a source must not tell anyone that it has the message.
-using Take = std::function<bool(const Arrival&)>;
+/// Takes messages in their order, under one sync. Returns when all are safe on disk; waits while the disk
+/// refuses. False: not all are, and the stream ends; then a source must not tell anyone that it has them.
+using Take = std::function<bool(std::span<const Arrival>)>;
 
 /// How a source is, in words.
 struct SourceState {

@@ -160,13 +160,14 @@ Done Journal::begin_segment() {
   return std::monostate{};
 }
 
-template <class Content>
-Outcome<std::uint64_t> Journal::append_any(const Content& content) {
-  if (foreign_bytes(content) > settings_.record_bytes)
-    return Refusal{Reason::too_large, "a record of " + std::to_string(foreign_bytes(content)) +
+Outcome<std::uint64_t> Journal::append(std::span<const Content> contents) {
+  std::size_t bytes = 0;
+  for (const Content& content : contents) bytes += foreign_bytes(content);
+  if (bytes > settings_.record_bytes)
+    return Refusal{Reason::too_large, "a record of " + std::to_string(bytes) +
                                           " bytes; the journal takes at most " +
                                           std::to_string(settings_.record_bytes)};
-  encode_record(record_, identity_, next_record_, content);
+  encode_record(record_, identity_, next_record_, contents);
   const bool full = file_.is_open() && last_->sound_length >= settings_.segment_bytes;
   if (!file_.is_open() || full || rotate_) {
     if (const Done done = prepare(); !done) return done.refusal();
@@ -177,25 +178,9 @@ Outcome<std::uint64_t> Journal::append_any(const Content& content) {
   }
   const std::lock_guard lock(mutex_);
   last_->sound_length += record_.size();
-  last_->next_record = next_record_ + 1;
+  last_->next_record = next_record_ + contents.size();
   if (record_.capacity() > most_kept) Bytes().swap(record_);
-  return next_record_++;
-}
-
-Outcome<std::uint64_t> Journal::append(const Message& message) {
-  return append_any(message);
-}
-Outcome<std::uint64_t> Journal::append(const Feedback& feedback) {
-  return append_any(feedback);
-}
-Outcome<std::uint64_t> Journal::append(const Rejection& rejection) {
-  return append_any(rejection);
-}
-Outcome<std::uint64_t> Journal::append(const Reset& reset) {
-  return append_any(reset);
-}
-Outcome<std::uint64_t> Journal::append(const FedMessage& fed) {
-  return append_any(fed);
+  return std::exchange(next_record_, last_->next_record);
 }
 
 Done Journal::replay(std::uint64_t from, const std::function<Done(const Record&)>& take) const {

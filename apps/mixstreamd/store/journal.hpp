@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,14 +52,10 @@ class Journal {
   /// when it must.
   Done prepare();
 
-  /// Writes the record and waits until the disk has it; its number. After a refusal the record does not count
-  /// (it may come back after a crash), and the next append begins a new segment. Allocates only for records
-  /// longer than any before.
-  Outcome<std::uint64_t> append(const Message& message);
-  Outcome<std::uint64_t> append(const Feedback& feedback);
-  Outcome<std::uint64_t> append(const Rejection& rejection);
-  Outcome<std::uint64_t> append(const Reset& reset);
-  Outcome<std::uint64_t> append(const FedMessage& fed);
+  /// Writes one record or several, which then share a write and a sync, and waits until the disk has them; the
+  /// number of the first. After a refusal none of them counts (all may come back after a crash), and the next
+  /// append begins a new segment. Allocates only for more bytes than ever before.
+  Outcome<std::uint64_t> append(std::span<const Content> contents);
 
   /// The next append begins a new segment.
   void rotate() noexcept { rotate_ = true; }
@@ -80,8 +77,6 @@ class Journal {
   std::size_t segment_count() const;
 
  private:
-  template <class Content>
-  Outcome<std::uint64_t> append_any(const Content& content);
   std::string path_of(const SegmentHeader& header) const;
   Done replay_segment(const Segment& segment, std::uint64_t from,
                       const std::function<Done(const Record&)>& take) const;

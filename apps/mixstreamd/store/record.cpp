@@ -23,31 +23,93 @@ std::string_view text_of(std::span<const std::byte> bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Makes room for a record; its payload begins at the pointer returned.
-std::byte* start_record(Bytes& out, std::size_t payload_size) {
-  out.resize(record_header_size + payload_size);
-  return out.data() + record_header_size;
-}
-
-/// Sets the header in front of a payload that is in place.
-void finish_record(Bytes& out, std::uint64_t identity, std::uint64_t number, RecordKind kind) noexcept {
-  const std::span<const std::byte> payload = std::span(out).subspan(record_header_size);
-  put_at(out.data(), static_cast<std::uint32_t>(payload.size()));
-  put_at(out.data() + 4, static_cast<std::uint32_t>(kind));
-  put_at(out.data() + 8, number);
-  put_at(out.data() + 16, checksum(payload, identity));
-  put_at(out.data() + 24, checksum(std::span(out).first(24), identity));
-}
-
 std::size_t size_of(const Message& message) noexcept {
   return 12 + message.source.size() + message.payload.size();
 }
+std::size_t size_of(const Feedback& feedback) noexcept {
+  return 8 + feedback.bytes.size();
+}
+std::size_t size_of(const Rejection& rejection) noexcept {
+  return 4 + rejection.source.size() + rejection.reason.size();
+}
+std::size_t size_of(const FedMessage& fed) noexcept {
+  return 12 + fed.before.bytes.size() + size_of(fed.message);
+}
+std::size_t size_of(const Reset& reset) noexcept {
+  return reset.sensor.size();
+}
+std::size_t size_of(const Content& content) noexcept {
+  return std::visit([](const auto& held) { return size_of(held); }, content);
+}
 
-void put_message(std::byte* at, const Message& message) noexcept {
+std::byte* put_text_at(std::byte* at, std::string_view text) noexcept {
+  return std::ranges::copy(std::as_bytes(std::span(text)), at).out;
+}
+
+void put(std::byte* at, const Message& message) noexcept {
   put_at(at, std::bit_cast<std::uint64_t>(message.arrival));
   put_at(at + 8, static_cast<std::uint32_t>(message.source.size()));
-  at = std::ranges::copy(std::as_bytes(std::span(message.source)), at + 12).out;
-  std::ranges::copy(message.payload, at);
+  std::ranges::copy(message.payload, put_text_at(at + 12, message.source));
+}
+void put(std::byte* at, const Feedback& feedback) noexcept {
+  put_at(at, feedback.row);
+  std::ranges::copy(feedback.bytes, at + 8);
+}
+void put(std::byte* at, const Rejection& rejection) noexcept {
+  put_at(at, static_cast<std::uint32_t>(rejection.source.size()));
+  put_text_at(put_text_at(at + 4, rejection.source), rejection.reason);
+}
+void put(std::byte* at, const FedMessage& fed) noexcept {
+  const Feedback& before = fed.before;
+  put_at(at, before.row);
+  put_at(at + 8, static_cast<std::uint32_t>(before.bytes.size()));
+  put(std::ranges::copy(before.bytes, at + 12).out, fed.message);
+}
+void put(std::byte* at, const Reset& reset) noexcept {
+  put_text_at(at, reset.sensor);
+}
+void put(std::byte* at, const Content& content) noexcept {
+  std::visit([&](const auto& held) { put(at, held); }, content);
+}
+
+RecordKind kind_of(const Content& content) noexcept {
+  return static_cast<RecordKind>(content.index() + 1);  // the order of both is the same
+}
+
+constexpr std::size_t part_header_size = 8;  // u32 length, u32 kind
+
+/// The payload of a record that holds several.
+std::size_t size_of(std::span<const Content> contents) noexcept {
+  std::size_t size = 0;
+  for (const Content& content : contents) size += part_header_size + size_of(content);
+  return size;
+}
+
+void put(std::byte* at, std::span<const Content> contents) noexcept {
+  for (const Content& content : contents) {
+    const std::size_t size = size_of(content);
+    put_at(at, static_cast<std::uint32_t>(size));
+    put_at(at + 4, static_cast<std::uint32_t>(kind_of(content)));
+    put(at + part_header_size, content);
+    at += part_header_size + size;
+  }
+}
+
+/// The first of several, taken off their front; nothing where the bytes cannot be records.
+std::optional<Record> take_part(std::span<const std::byte>& parts) noexcept {
+  ByteReader in(parts);
+  const auto length = in.take<std::uint32_t>();
+  Record part{0, static_cast<RecordKind>(in.take<std::uint32_t>()), in.take_bytes(length)};
+  if (!in.ok() || part.kind == RecordKind::several) return std::nullopt;
+  parts = parts.last(in.left());
+  return part;
+}
+
+bool are_parts(std::span<const std::byte> payload) noexcept {
+  while (!payload.empty()) {
+    if (!take_part(payload)) return false;
+  }
+  return true;
 }
 
 /// A message to the end of the bytes.
@@ -62,55 +124,25 @@ std::optional<Message> take_message(ByteReader& in) noexcept {
 
 }  // namespace
 
-std::size_t foreign_bytes(const Message& message) noexcept {
-  return record_header_size + size_of(message);
-}
-std::size_t foreign_bytes(const Feedback& /*ours*/) noexcept {
-  return record_header_size + 8;
-}
-std::size_t foreign_bytes(const Rejection& rejection) noexcept {
-  return record_header_size + 4 + rejection.source.size() + rejection.reason.size();
-}
-std::size_t foreign_bytes(const Reset& reset) noexcept {
-  return record_header_size + reset.sensor.size();
-}
-std::size_t foreign_bytes(const FedMessage& fed) noexcept {
-  return record_header_size + 12 + size_of(fed.message);
+std::size_t foreign_bytes(const Content& content) noexcept {
+  std::size_t ours = 0;
+  if (const auto* const feedback = std::get_if<Feedback>(&content)) ours = feedback->bytes.size();
+  if (const auto* const fed = std::get_if<FedMessage>(&content)) ours = fed->before.bytes.size();
+  return record_header_size + size_of(content) - ours;
 }
 
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Message& message) {
-  put_message(start_record(out, size_of(message)), message);
-  finish_record(out, identity, number, RecordKind::message);
-}
-
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Feedback& feedback) {
-  std::byte* const at = start_record(out, 8 + feedback.bytes.size());
-  put_at(at, feedback.row);
-  std::ranges::copy(feedback.bytes, at + 8);
-  finish_record(out, identity, number, RecordKind::feedback);
-}
-
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Rejection& rejection) {
-  std::byte* at = start_record(out, 4 + rejection.source.size() + rejection.reason.size());
-  put_at(at, static_cast<std::uint32_t>(rejection.source.size()));
-  at = std::ranges::copy(std::as_bytes(std::span(rejection.source)), at + 4).out;
-  std::ranges::copy(std::as_bytes(std::span(rejection.reason)), at);
-  finish_record(out, identity, number, RecordKind::rejection);
-}
-
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Reset& reset) {
-  std::ranges::copy(std::as_bytes(std::span(reset.sensor)), start_record(out, reset.sensor.size()));
-  finish_record(out, identity, number, RecordKind::reset);
-}
-
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const FedMessage& fed) {
-  const Feedback& before = fed.before;
-  std::byte* at = start_record(out, 12 + before.bytes.size() + size_of(fed.message));
-  put_at(at, before.row);
-  put_at(at + 8, static_cast<std::uint32_t>(before.bytes.size()));
-  at = std::ranges::copy(before.bytes, at + 12).out;
-  put_message(at, fed.message);
-  finish_record(out, identity, number, RecordKind::fed_message);
+void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number,
+                   std::span<const Content> contents) {
+  const bool alone = contents.size() == 1;
+  out.resize(record_header_size + (alone ? size_of(contents.front()) : size_of(contents)));
+  const std::span<std::byte> payload = std::span(out).subspan(record_header_size);
+  alone ? put(payload.data(), contents.front()) : put(payload.data(), contents);
+  const RecordKind kind = alone ? kind_of(contents.front()) : RecordKind::several;
+  put_at(out.data(), static_cast<std::uint32_t>(payload.size()));
+  put_at(out.data() + 4, static_cast<std::uint32_t>(kind));
+  put_at(out.data() + 8, number);
+  put_at(out.data() + 16, checksum(payload, identity));
+  put_at(out.data() + 24, checksum(std::span(out).first(24), identity));
 }
 
 std::optional<Message> message_in(const Record& record) noexcept {
@@ -203,14 +235,21 @@ std::optional<Record> RecordReader::record_at(std::size_t at) const noexcept {
   record.payload = in.take_bytes(length);
   if (!in.ok()) return std::nullopt;
   if (trust_checksum_ && payload_sum != checksum(record.payload, identity_)) return std::nullopt;
-  return record;
+  const bool is_whole =
+      record.kind != RecordKind::several || (!record.payload.empty() && are_parts(record.payload));
+  return is_whole ? std::optional(record) : std::nullopt;
 }
 
 std::optional<Record> RecordReader::next() noexcept {
-  const std::optional<Record> record = record_at(at_);
-  if (!record || record->number != number_) return std::nullopt;
-  at_ += record_header_size + record->payload.size();
-  ++number_;
+  std::optional<Record> record;
+  if (together_.empty()) {
+    record = record_at(at_);
+    if (!record || record->number != number_) return std::nullopt;
+    at_ += record_header_size + record->payload.size();
+    if (record->kind == RecordKind::several) together_ = record->payload;
+  }
+  if (!together_.empty()) record = take_part(together_);
+  record->number = number_++;
   return record;
 }
 

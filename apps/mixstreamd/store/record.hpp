@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <variant>
 
 #include "mixstream/core/bytes.hpp"
 #include "mixstream/core/outcome.hpp"
@@ -45,12 +46,16 @@ struct Reset {
   std::string_view sensor;
 };
 
+/// What a record may hold.
+using Content = std::variant<Message, Feedback, Rejection, FedMessage, Reset>;
+
 enum class RecordKind : std::uint32_t {
   message = 1,
   feedback = 2,
   rejection = 3,
   fed_message = 4,
-  reset = 5
+  reset = 5,
+  several = 6  ///< of the other kinds, with a number each, under one checksum: all are there or none
 };
 
 /// A record as it stands in the journal; the payload is what message_in and its sisters read.
@@ -61,19 +66,12 @@ struct Record {
 };
 
 /// Bytes that others decide about, with room for the header: looked at before anything is copied. No throw.
-std::size_t foreign_bytes(const Message& message) noexcept;
-std::size_t foreign_bytes(const Feedback& feedback) noexcept;
-std::size_t foreign_bytes(const Rejection& rejection) noexcept;
-std::size_t foreign_bytes(const Reset& reset) noexcept;
-std::size_t foreign_bytes(const FedMessage& fed) noexcept;
+std::size_t foreign_bytes(const Content& content) noexcept;
 
-/// Makes `out` a whole record. Allocates only where `out` must grow.
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Message& message);
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Feedback& feedback);
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Rejection& rejection);
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const Reset& reset);
-
-void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number, const FedMessage& fed);
+/// Makes `out` a whole record, of the contents from `number` on: one as it is, several together. Allocates only
+/// where `out` must grow.
+void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number,
+                   std::span<const Content> contents);
 
 /// The content of a record whose checksums fit; nothing where the bytes cannot be one.
 std::optional<Message> message_in(const Record& record) noexcept;
@@ -96,8 +94,8 @@ inline constexpr std::size_t record_header_size = 32;
 Bytes encode(const SegmentHeader& header);
 Outcome<SegmentHeader> decode_segment_header(std::span<const std::byte> bytes, bool trust_checksum = true);
 
-/// Walks over the records of a segment whose header has been checked, up to the first that is not sound.
-/// Views into the bytes; no throw, no allocation.
+/// Walks over the records of a segment whose header has been checked, up to the first that is not sound; those
+/// that were written together come one by one. Views into the bytes; no throw, no allocation.
 class RecordReader {
  public:
   /// bytes: the segment from its header on, without what does not count.
@@ -111,7 +109,8 @@ class RecordReader {
 
   std::optional<Record> next() noexcept;
 
-  std::size_t sound_length() const noexcept { return at_; }       ///< bytes up to here are sound
+  /// Bytes up to here are sound, all records that were written together counted in with their first.
+  std::size_t sound_length() const noexcept { return at_; }
   std::uint64_t next_number() const noexcept { return number_; }  ///< of the record that would come next
   bool at_end() const noexcept { return at_ == bytes_.size(); }
 
@@ -124,6 +123,7 @@ class RecordReader {
 
   std::span<const std::byte> bytes_;
   std::size_t at_ = segment_header_size;
+  std::span<const std::byte> together_;  // what is left of records that were written together
   std::uint64_t identity_;
   std::uint64_t number_;
   bool trust_checksum_;

@@ -73,35 +73,18 @@ Done Store::replay(const std::function<Done(const Record&)>& take) const {
   return journal_.replay(recovered_.replay_from, take);
 }
 
-template <class Content>
-Outcome<std::uint64_t> Store::append_any(const Content& content) {
-  Outcome<std::uint64_t> number = journal_.append(content);
+Outcome<std::uint64_t> Store::append(std::span<const Content> contents) {
+  Outcome<std::uint64_t> number = journal_.append(contents);
   if (number) note_segment();
   const std::lock_guard lock(mutex_);
   if (number) {
-    ++figures_.appended;
+    figures_.appended += contents.size();
     append_trouble_.clear();
   } else if (number.refusal().reason != Reason::too_large) {
     ++figures_.refused;
     append_trouble_ = number.refusal().text;
   }
   return number;
-}
-
-Outcome<std::uint64_t> Store::append(const Message& message) {
-  return append_any(message);
-}
-Outcome<std::uint64_t> Store::append(const Feedback& feedback) {
-  return append_any(feedback);
-}
-Outcome<std::uint64_t> Store::append(const Rejection& rejection) {
-  return append_any(rejection);
-}
-Outcome<std::uint64_t> Store::append(const Reset& reset) {
-  return append_any(reset);
-}
-Outcome<std::uint64_t> Store::append(const FedMessage& fed) {
-  return append_any(fed);
 }
 
 PendingSnapshot Store::begin_snapshot(std::vector<Section> sections) {

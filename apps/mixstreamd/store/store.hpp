@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -85,14 +86,11 @@ class Store {
   /// Hands the records behind the recovered snapshot to `take`, in order; stops at its first refusal.
   Done replay(const std::function<Done(const Record&)>& take) const;
 
-  /// Puts a record into the journal and waits for the disk; its number. Refused as input_output: the record
-  /// does not count, the source must not acknowledge it, and health() is bad until an append works again.
-  /// Refused as too_large: nothing happened. No throw beyond memory.
-  Outcome<std::uint64_t> append(const Message& message);
-  Outcome<std::uint64_t> append(const Feedback& feedback);
-  Outcome<std::uint64_t> append(const Rejection& rejection);
-  Outcome<std::uint64_t> append(const Reset& reset);
-  Outcome<std::uint64_t> append(const FedMessage& fed);
+  /// Puts records into the journal, together, and waits for the disk; the number of the first. Refused as
+  /// input_output: none counts, the source must not acknowledge any, and health() is bad until an append works
+  /// again. Refused as too_large: nothing happened. No throw beyond memory.
+  Outcome<std::uint64_t> append(std::span<const Content> contents);
+  Outcome<std::uint64_t> append(const Content& content) { return append({&content, 1}); }
 
   /// Sections of a stream that has seen every record appended so far. Does not touch the disk.
   PendingSnapshot begin_snapshot(std::vector<Section> sections);
@@ -106,6 +104,8 @@ class Store {
   void use_reserve();
   void restore_reserve();
   bool is_on_reserve() const;
+  /// No room is kept from now on; the next start makes its own. The thread of write_snapshot.
+  void end_reserves() noexcept { settings_.reserves = false; }
   /// After such a snapshot, while nobody appends: reads it back, begins a segment, and gives up the older
   /// generation with the journal that only it needs.
   Done keep_only(const PendingSnapshot& pending);
@@ -116,8 +116,6 @@ class Store {
  private:
   Store(StoreSettings settings, Descriptor lock, Recovered recovered, std::uint64_t identity,
         std::vector<Segment> segments, std::vector<std::uint64_t> generations);
-  template <class Content>
-  Outcome<std::uint64_t> append_any(const Content& content);
   void note_segment();
   void remove_what_is_not_needed();
   void remove_others();

@@ -280,6 +280,19 @@ Done Fold::take(const FedMessage& fed) {
   return std::monostate{};
 }
 
+Done Fold::take(const Content& content) {
+  return std::visit(
+      [this]<class Held>(const Held& held) -> Done {
+        if constexpr (std::is_same_v<decltype(take(held)), Done>) {
+          return take(held);
+        } else {
+          take(held);
+          return std::monostate{};
+        }
+      },
+      content);
+}
+
 Done Fold::take(const Record& record) {
   if (const std::optional<FedMessage> fed = fed_message_in(record)) return take(*fed);
   if (const std::optional<Rejection> rejection = rejection_in(record)) {

@@ -32,7 +32,9 @@ class Fold {
   void take(const Reset& reset);
   Done take(const Feedback& feedback) { return state_.apply(feedback); }
   Done take(const FedMessage& fed);
-  /// Any of these, read back from a journal.
+  /// Any of these.
+  Done take(const Content& content);
+  /// The same, read back from a journal.
   Done take(const Record& record);
 
   const StreamState& state() const noexcept { return state_; }

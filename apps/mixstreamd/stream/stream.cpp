@@ -24,11 +24,9 @@ double seconds_of(WallTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-std::string_view source_of(const Message& message) {
-  return message.source;
-}
-std::string_view source_of(const Rejection& /*it has no payload*/) {
-  return {};
+std::string_view source_of(const Content& content) {
+  const auto* const message = std::get_if<Message>(&content);
+  return message == nullptr ? std::string_view{} : message->source;
 }
 
 double seconds_since(Stream::Clock::time_point began) {
@@ -123,55 +121,68 @@ Done Stream::quarantine(const Record& record) {
   return std::monostate{};
 }
 
-bool Stream::take(const Arrival& arrival) {
+bool Stream::take(std::span<const Arrival> arrivals) {
   const WallTime now = std::chrono::system_clock::now();
-  const Clock::time_point began = Clock::now();
   std::unique_lock rows(rows_mutex_);
   {
     const std::lock_guard lock(view_mutex_);
-    figures_.inside_since = began;
+    figures_.inside_since = Clock::now();
   }
   if (!store_) return false;
-  const bool stored = append_arrival(arrival, seconds_of(now), rows);
+  const bool stored = append_arrivals(arrivals, seconds_of(now), rows);
   if (stored) {
-    ++record_count_;
+    record_count_ += arrivals.size();
     note_rows(now);
     const std::lock_guard lock(view_mutex_);
-    figures_.message_time.add(seconds_since(began));
+    for (const Arrival& arrival : arrivals) figures_.message_time.add(seconds_since(arrival.came));
   }
   rows.unlock();
   if (rows_say_due_ && wake_solver_) wake_solver_();
   return stored;
 }
 
-bool Stream::append_arrival(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows) {
-  std::string place;
-  if (!config_.replay.empty()) place = replay_source(arrival.origin, arrival.offset);
-  const std::string_view source = place.empty() ? arrival.origin : std::string_view(place);
-  if (arrival.too_long) return append(Rejection{source, "line_too_long"}, rows);
+bool Stream::append_arrivals(std::span<const Arrival> arrivals, double now,
+                             std::unique_lock<std::mutex>& rows) {
+  std::vector<std::string> places;  // of replays; the contents only look at them
+  places.reserve(arrivals.size());
+  std::vector<Content> contents;
+  contents.reserve(arrivals.size());
+  for (const Arrival& arrival : arrivals) {
+    const bool replayed = !config_.replay.empty();
+    if (replayed) places.push_back(replay_source(arrival.origin, arrival.offset));
+    contents.push_back(content_of(arrival, replayed ? places.back() : arrival.origin, now));
+  }
+  return append(contents, rows);
+}
+
+Content Stream::content_of(const Arrival& arrival, std::string_view source, double now) const {
+  if (arrival.too_long) return Rejection{source, "line_too_long"};
   if (!quarantined_.empty() && quarantined_.contains(checksum(bytes_of(arrival.payload))))
-    return append(Rejection{source, "quarantined"}, rows);
-  return append(Message{source, bytes_of(arrival.payload), now}, rows);
+    return Rejection{source, "quarantined"};
+  return Message{source, bytes_of(arrival.payload), now};
 }
 
 /// While the disk refuses, it waits and tries again.
-template <class Content>
-bool Stream::append(const Content& content, std::unique_lock<std::mutex>& rows) {
+bool Stream::append(std::span<Content> contents, std::unique_lock<std::mutex>& rows) {
   for (;;) {
     if (!wait_for_room(rows)) return false;
-    const Outcome<std::uint64_t> number = keep(content);
+    const Outcome<std::uint64_t> number = keep(contents);
     if (number) disk_refuses_ = false;
     if (number) return true;
-    if (number.refusal().reason == Reason::too_large)
-      return append(Rejection{source_of(content), "message_too_large"}, rows);
+    if (number.refusal().reason == Reason::too_large) return append_each(contents, rows);
     if (!wait_for_disk(number.refusal().text, rows)) return false;
   }
 }
 
-template <class Content>
-Outcome<std::uint64_t> Stream::append_timed(const Content& content) {
+/// Together they are too large for a record. One that is so alone is refused.
+bool Stream::append_each(std::span<Content> contents, std::unique_lock<std::mutex>& rows) {
+  if (contents.size() == 1) contents.front() = Rejection{source_of(contents.front()), "message_too_large"};
+  return std::ranges::all_of(contents, [&](Content& content) { return append({&content, 1}, rows); });
+}
+
+Outcome<std::uint64_t> Stream::append_timed(std::span<const Content> contents) {
   const Clock::time_point began = Clock::now();
-  Outcome<std::uint64_t> number = store_->append(content);
+  Outcome<std::uint64_t> number = store_->append(contents);
   const std::lock_guard lock(view_mutex_);
   if (number) figures_.append_time.add(seconds_since(began));
   return number;
@@ -186,31 +197,25 @@ void Stream::tell_refusal() {
 }
 
 /// Journal first, then fold; both under one hold of the lock, so that they have the same order. What a fit
-/// fed back goes into the message's own record: one sync for both, and when it fails neither counts.
-Outcome<std::uint64_t> Stream::keep(const Message& message) {
-  if (feedback_.empty()) {
-    Outcome<std::uint64_t> number = append_timed(message);
-    if (!number) return number;
-    marker_.begin(number.value());
-    fold_.take(message);
-    marker_.end();
+/// fed back goes into the first message's own record: one sync for all, and when it fails nothing counts.
+Outcome<std::uint64_t> Stream::keep(std::span<Content> contents) {
+  const Content first = contents.front();
+  const auto* const message = std::get_if<Message>(&first);
+  const bool feeds = message != nullptr && !feedback_.empty();
+  if (feeds) contents.front() = FedMessage{{fold_.estimator().state().row_count(), feedback_}, *message};
+  Outcome<std::uint64_t> number = append_timed(contents);
+  if (number) {
+    std::uint64_t record = number.value();
+    for (const Content& content : contents) {
+      marker_.begin(record++);
+      if (const Done done = fold_.take(content); !done)
+        log(LogLevel::error, done.refusal().text, config_.name);
+      marker_.end();
+    }
     tell_refusal();
-    return number;
+    if (feeds) set_feedback({});
   }
-  const FedMessage fed{{fold_.estimator().state().row_count(), feedback_}, message};
-  Outcome<std::uint64_t> number = append_timed(fed);
-  if (!number) return number;
-  marker_.begin(number.value());
-  if (const Done done = fold_.take(fed); !done) log(LogLevel::error, done.refusal().text, config_.name);
-  marker_.end();
-  tell_refusal();
-  set_feedback({});
-  return number;
-}
-
-Outcome<std::uint64_t> Stream::keep(const Rejection& rejection) {
-  Outcome<std::uint64_t> number = store_->append(rejection);
-  if (number) fold_.take(rejection);
+  contents.front() = first;  // whoever tries again may have other feedback
   return number;
 }
 
@@ -346,6 +351,15 @@ Done Stream::snapshot() {
   records_kept_ = records;
   snapshot_time_ = std::chrono::system_clock::now();
   return done;
+}
+
+Done Stream::save() {
+  {
+    const std::lock_guard keeping(keeping_mutex_);
+    if (store_) store_->end_reserves();
+  }
+  keep_feedback(0s);
+  return snapshot();
 }
 
 bool Stream::is_stuck() const {

@@ -45,9 +45,9 @@ class Stream {
 
   // ---- Sources. Any thread, one after the other. ----
 
-  /// Journals the message, folds its rows. Returns when it is on disk; while the disk refuses, it waits and
-  /// tries again. False: give_up() was called first, and the message is not stored.
-  bool take(const Arrival& arrival);
+  /// Journals the messages under one sync, folds their rows. Returns when they are on disk; while the disk
+  /// refuses, it waits and tries again. False: give_up() was called first, and not all of them are stored.
+  bool take(std::span<const Arrival> arrivals);
   void give_up();
   /// Lets go of the files, so that another stream can have them; whoever still holds this one finds that it
   /// takes nothing more. Waits for a snapshot that is being written, not for a solve.
@@ -73,6 +73,8 @@ class Stream {
   void keep_resets();
   bool snapshot_is_due() const;
   Done snapshot();
+  /// The last one: what a fit fed back goes with it, and no room is kept for others.
+  Done save();
 
   // ---- Any thread; none of these waits for the disk or a solve. ----
 
@@ -138,13 +140,12 @@ class Stream {
   std::vector<Section> memory() const;
   Done restore_memory(std::span<const Section> sections);
   Done replay();
-  bool append_arrival(const Arrival& arrival, double now, std::unique_lock<std::mutex>& rows);
-  template <class Content>
-  bool append(const Content& content, std::unique_lock<std::mutex>& rows);
-  template <class Content>
-  Outcome<std::uint64_t> append_timed(const Content& content);
-  Outcome<std::uint64_t> keep(const Message& message);
-  Outcome<std::uint64_t> keep(const Rejection& rejection);
+  bool append_arrivals(std::span<const Arrival> arrivals, double now, std::unique_lock<std::mutex>& rows);
+  Content content_of(const Arrival& arrival, std::string_view source, double now) const;
+  bool append(std::span<Content> contents, std::unique_lock<std::mutex>& rows);
+  bool append_each(std::span<Content> contents, std::unique_lock<std::mutex>& rows);
+  Outcome<std::uint64_t> append_timed(std::span<const Content> contents);
+  Outcome<std::uint64_t> keep(std::span<Content> contents);
   bool in_need() const;
   Done snapshot_in_need(const PendingSnapshot& pending);
   bool has_room() const;

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 using namespace mixstream;
 
@@ -23,8 +24,8 @@ std::string text_of(std::span<const std::byte> bytes) {
 Bytes four_records(const SegmentHeader& header) {
   Bytes segment = encode(header);
   Bytes record;
-  const auto add = [&](const auto& content, std::uint64_t number) {
-    encode_record(record, identity, number, content);
+  const auto add = [&](const Content& content, std::uint64_t number) {
+    encode_record(record, identity, number, {&content, 1});
     segment.insert(segment.end(), record.begin(), record.end());
   };
   add(Message{"plant/pump", bytes_of("{\"y\":1}"), 17.5}, 40);
@@ -105,6 +106,35 @@ TEST_CASE("every flipped bit and every cut of a segment is seen") {
     } else {
       CHECK(sound_records(cut, header) < 4);
     }
+  }
+}
+
+TEST_CASE("records that were written together are all there, in order, or none is") {
+  const SegmentHeader header{identity, 40, 77, 99};
+  const Content contents[] = {FedMessage{{456, bytes_of("fed")}, {"plant/fan", bytes_of("y"), 18.5}},
+                              Rejection{"peer", "line_too_long"}, Message{"plant/pump", bytes_of(""), 17.5},
+                              Reset{"pump"}};
+  Bytes record;
+  encode_record(record, identity, 40, contents);
+  Bytes segment = encode(header);
+  segment.insert(segment.end(), record.begin(), record.end());
+  RecordReader reader(segment, header);
+  std::vector<RecordKind> kinds;
+  for (std::uint64_t number = 40; const auto found = reader.next(); ++number) {
+    kinds.push_back(found->kind);
+    CHECK(found->number == number);
+  }
+  CHECK(kinds == std::vector{RecordKind::fed_message, RecordKind::rejection, RecordKind::message, RecordKind::reset});
+  CHECK(reader.at_end());
+  CHECK(reader.next_number() == 44);
+  for (std::size_t size = segment_header_size; size < segment.size(); ++size)
+    CHECK(sound_records(std::span(segment).first(size), header) == 0);
+  for (std::size_t at = segment_header_size; at < segment.size(); ++at) {
+    Bytes turned = segment;
+    turned[at] ^= std::byte{1};
+    CHECK(sound_records(turned, header) == 0);
+    RecordReader torn(turned, header);
+    CHECK_FALSE(torn.record_behind());
   }
 }
 
