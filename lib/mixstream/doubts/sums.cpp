@@ -20,7 +20,7 @@ constexpr double least_own_information = 1e-7;  // of an extension's, a share of
 /// Rows of scores, added to the sums block by block with the polish's own kernel.
 class Block {
  public:
-  Block(DoubtSums& sums, const variants::TangentKernels& kernels)
+  Block(DoubtSums& sums, const variants::RowStep& kernels)
       : sums_(sums),
         kernels_(kernels),
         width_(sums.first.size()),
@@ -64,7 +64,7 @@ class Block {
   }
 
   DoubtSums& sums_;
-  const variants::TangentKernels& kernels_;
+  const variants::RowStep& kernels_;
   std::size_t width_;
   std::size_t stride_;
   std::vector<double> values_;  // block_rows x stride, zero beyond the width

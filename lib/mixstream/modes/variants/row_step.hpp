@@ -1,0 +1,102 @@
+// A filter's step over one row and the products of scores, one source (row_step.cpp) compiled once for each
+// instruction set. Symbols as in modes/filter.hpp.
+//
+// Laws and parameters lie in the lanes of vectors. A list of laws is `lanes` doubles long, a multiple of 8,
+// with no law behind the k-th. Tangents are k rows of `stride` doubles, a multiple of 8, P of them used and
+// the rest zero.
+#pragma once
+
+#include <cstddef>
+
+namespace mixstream::variants {
+
+/// Which parts a model has, and where the filter's numbers stand in its workspace.
+struct StepPlan {
+  std::size_t laws = 0;
+  std::size_t features = 0;
+  std::size_t lanes = 0;
+  std::size_t stride = 0;
+  std::size_t who_at = 0;  ///< parameters in theta, as in ModeShape
+  std::size_t variances_at = 0;
+  std::size_t variance_count = 0;
+  std::size_t tails_at = 0;
+  std::size_t memory_at = 0;
+  std::size_t parameters = 0;
+  bool tails = false;
+  bool memory = false;
+
+  // of the anchor
+  std::size_t coefficients = 0;  ///< of feature f, law by law: features x lanes
+  std::size_t log_scales = 0;    ///< log of the density's constant over s_j; -1e300 behind the last law
+  std::size_t precisions = 0;    ///< 1 / s_j
+  std::size_t transitions = 0;   ///< A, laws x lanes
+  std::size_t slopes = 0;        ///< dlog A_ij / d(who of i), for j, then i: others() numbers
+
+  // of a row
+  std::size_t features_now = 0;  ///< x, zeros behind
+  std::size_t features_then = 0;
+  std::size_t residuals = 0;
+  std::size_t residuals_then = 0;
+  std::size_t densities = 0;   ///< N_ij over the largest of them, laws x lanes; row 0: r_0j
+  std::size_t influences = 0;  ///< -dlog N_ij / de_j, laws x lanes
+  std::size_t spreads = 0;     ///< dlog N_ij / dlog s_j^2
+  std::size_t tail_slopes = 0;
+  std::size_t moved = 0;     ///< r_ij A_ij, laws x lanes
+  std::size_t shares = 0;    ///< q_ij, laws x laws
+  std::size_t filtered = 0;  ///< f_j
+  std::size_t pulls = 0;     ///< sum_i q_ij dlog N_ij by the mean, the variance, nu and rho
+  std::size_t by_variance = 0;
+  std::size_t by_tails = 0;
+  std::size_t by_memory = 0;
+  std::size_t additions = 0;  ///< sum_i (r_ij f_i dA_ij + q_ij dlog N_ij), laws x addition_stride()
+  std::size_t size = 0;
+
+  /// Room for a vector that begins at any number of a row and ends behind it.
+  std::size_t addition_stride() const noexcept { return stride + 8; }
+  std::size_t others() const noexcept { return (laws + 6) / 8 * 8; }  ///< laws - 1, and zeros behind
+};
+
+/// What a row brings.
+struct StepRow {
+  const double* features = nullptr;
+  double response = 0.0;
+  const double* from = nullptr;  ///< f; null: the chain begins
+  const double* ways = nullptr;  ///< A_ij, laws x lanes; where the chain begins only row 0
+  const double* last = nullptr;  ///< x and y of the row before, where the noise remembers it; else null
+  double kept = 0.0;             ///< of the residual before
+  double kept_slope = 0.0;       ///< by atanh rho
+  double root = 1.0;             ///< 1 / sqrt of how many times s2 the variance is
+  double log_root = 0.0;
+  double fresh_slope = 0.0;    ///< dlog of that number by atanh rho
+  double freedom = 0.0;        ///< nu
+  double freedom_slope = 0.0;  ///< of the density's constant by nu
+};
+
+/// Densities, q, r and f of a row, and what its densities add to T. Returns log L.
+using WeighRow = double (*)(const StepPlan& plan, double* space, const StepRow& row) noexcept;
+
+/// How T goes on from the tangents of the row before.
+enum class Carry {
+  nothing,   ///< it does not
+  tangents,  ///< T_j = sum_i r_ij A_ij D_i + additions
+  one_step,  ///< the same after one step of a persistent chain, whose q_ij dlog A_ij are still to be added
+};
+/// score = sum_j T_j; D_j = T_j - f_j score.
+using CarryTangents = void (*)(const StepPlan& plan, double* space, Carry carry, double* tangents,
+                               double* score) noexcept;
+/// Adds sum_t w_t s_t s_t' to a packed lower triangle of P rows; `scratch`: rows x stride doubles.
+using AddProducts = void (*)(std::size_t rows, std::size_t parameters, std::size_t stride,
+                             const double* scores, const double* weights, double* scratch,
+                             double* packed) noexcept;
+
+struct RowStep {
+  WeighRow weigh;
+  CarryTangents carry;
+  AddProducts add_products;
+};
+
+RowStep row_step_plain() noexcept;
+RowStep row_step_avx2() noexcept;
+RowStep row_step_avx512() noexcept;
+
+}  // namespace mixstream::variants
