@@ -28,7 +28,7 @@ class Block {
         values_(block_rows * stride_),
         scratch_(block_rows * stride_),
         packed_(width_ * (width_ + 1) / 2),
-        batch_(width_) {
+        batch_(stride_) {
     weights_.reserve(block_rows);
   }
 
@@ -48,16 +48,12 @@ class Block {
   void flush() {
     if (weights_.empty()) return;
     yield_point();
-    std::ranges::fill(batch_, 0.0);
-    for (std::size_t t = 0; t < weights_.size(); ++t) {
-      const double* row = values_.data() + t * stride_;
-      for (std::size_t q = 0; q < width_; ++q) batch_[q] += weights_[t] * row[q];
-    }
     kernels_.add_products(weights_.size(), width_, stride_, values_.data(), weights_.data(), scratch_.data(),
-                          packed_.data());
+                          batch_.data(), packed_.data());
     for (std::size_t q = 0; q < width_; ++q) sums_.first[q] += batch_[q];
     if (weights_.size() == block_rows) {
-      sums_.batches.values.insert(sums_.batches.values.end(), batch_.begin(), batch_.end());
+      sums_.batches.values.insert(sums_.batches.values.end(), batch_.begin(),
+                                  batch_.begin() + static_cast<std::ptrdiff_t>(width_));
       ++sums_.batches.rows;
     }
     weights_.clear();

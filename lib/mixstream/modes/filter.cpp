@@ -49,26 +49,20 @@ variants::StepPlan plan_for(const ModeShape& shape) {
   plan.variance_count = shape.variance_count();
   plan.tails_at = shape.tails_at();
   plan.memory_at = shape.memory_at();
-  plan.parameters = shape.parameters();
   plan.tails = shape.noise_shape.tails;
   plan.memory = shape.noise_shape.memory;
-  const auto place = [&plan](std::size_t numbers) {
+  plan.size = variants::place(variants::law_tables, plan.lanes);
+  const auto take = [&plan](std::size_t numbers) {
     const std::size_t at = plan.size;
     plan.size += padded(numbers);
     return at;
   };
-  for (std::size_t* list : {&plan.log_scales, &plan.precisions, &plan.residuals, &plan.residuals_then,
-                            &plan.filtered, &plan.pulls, &plan.by_variance, &plan.by_tails, &plan.by_memory})
-    *list = place(plan.lanes);
-  for (std::size_t* table :
-       {&plan.transitions, &plan.densities, &plan.influences, &plan.spreads, &plan.tail_slopes, &plan.moved})
-    *table = place(k * plan.lanes);
-  plan.coefficients = place(plan.features * plan.lanes);
-  plan.slopes = place(k * k * plan.others());
-  plan.features_now = place(plan.features);
-  plan.features_then = place(plan.features);
-  plan.shares = place(k * k + 8);
-  plan.additions = place(k * plan.addition_stride());
+  plan.coefficients = take(plan.features * plan.lanes);
+  plan.slopes = take(k * k * plan.others());
+  plan.features_now = take(plan.features);
+  plan.features_then = take(plan.features);
+  plan.shares = take(k * k + 8);
+  plan.additions = take(k * plan.addition_stride());
   return plan;
 }
 
@@ -90,7 +84,8 @@ ModeFilter::ModeFilter(const ModeShape& shape, InstructionSet set)
       spare_(k_ * k_),
       ways_(k_ * plan_.lanes),
       chances_(k_ * plan_.lanes) {
-  if (k_ == 0 || d_ == 0) throw std::invalid_argument("a filter needs a model with laws");
+  if (k_ == 0 || k_ > variants::most_laws || d_ == 0)
+    throw std::invalid_argument("a filter needs a model with laws");
 }
 
 void ModeFilter::set_anchor(const ModeModel& model) noexcept {
@@ -107,10 +102,12 @@ void ModeFilter::set_anchor(const ModeModel& model) noexcept {
     constant = std::lgamma(0.5 * (nu + 1.0)) - std::lgamma(0.5 * nu) - 0.5 * std::log(nu * std::numbers::pi);
     freedom_slope_ = digamma(0.5 * (nu + 1.0)) - digamma(0.5 * nu) - 1.0 / nu;
   }
+  double* log_scale = &space_[place(variants::log_scales, plan_.lanes)];
+  double* precision = &space_[place(variants::precisions, plan_.lanes)];
   for (std::size_t h = 0; h < plan_.lanes; ++h) {
     const double variance = h < k_ ? std::max(model.laws.noise_variances[h], tiny) : 0.0;
-    space_[plan_.log_scales + h] = h < k_ ? constant - 0.5 * std::log(variance) : no_law;
-    space_[plan_.precisions + h] = h < k_ ? 1.0 / std::sqrt(variance) : 0.0;
+    log_scale[h] = h < k_ ? constant - 0.5 * std::log(variance) : no_law;
+    precision[h] = h < k_ ? 1.0 / std::sqrt(variance) : 0.0;
     for (std::size_t f = 0; f < d_ && h < k_; ++f)
       space_[plan_.coefficients + f * plan_.lanes + h] = model.laws.law(h)[f];
   }
@@ -123,9 +120,10 @@ void ModeFilter::set_anchor(const ModeModel& model) noexcept {
 void ModeFilter::set_ways() noexcept {
   if (shape_.modes != Modes::persistent) return;
   const DenseMatrix& a = anchor_.transitions;
+  double* ways = &space_[place(variants::transitions, plan_.lanes)];
   for (std::size_t i = 0; i < k_; ++i) {
     for (std::size_t j = 0; j < k_; ++j) {
-      space_[plan_.transitions + i * plan_.lanes + j] = a(i, j);
+      ways[i * plan_.lanes + j] = a(i, j);
       double* slope = &space_[plan_.slopes + (j * k_ + i) * plan_.others()];
       for (std::size_t l = 0; l < k_; ++l) {
         if (l != i) *slope++ = (j == l ? 1.0 : 0.0) - a(i, l);
@@ -228,7 +226,7 @@ const double* ModeFilter::ways(const Row& row, unsigned steps) noexcept {
     for (std::size_t i = 1; i < k_; ++i) std::copy_n(chances_.begin(), k_, &chances_[i * plan_.lanes]);
   }
   if (shape_.modes != Modes::persistent || steps == 0) return chances_.data();
-  if (steps == 1) return space_.data() + plan_.transitions;
+  if (steps == 1) return &space_[place(variants::transitions, plan_.lanes)];
   raise_power(steps);
   return ways_.data();
 }
@@ -236,7 +234,7 @@ const double* ModeFilter::ways(const Row& row, unsigned steps) noexcept {
 /// r_ij f_i dA_ij into T_j, for the parameters of who chooses; not those of one step of a persistent chain,
 /// which the kernels add.
 void ModeFilter::add_who(const Row& row, unsigned steps) noexcept {
-  const double* filtered = &space_[plan_.filtered];
+  const double* filtered = &space_[place(variants::filtered, plan_.lanes)];
   const double* shares = &space_[plan_.shares];
   const std::size_t width = shape_.modes == Modes::gated ? shape_.gate.size() : 1;
   const std::size_t cells = plan_.variances_at - plan_.who_at;
@@ -250,7 +248,7 @@ void ModeFilter::add_who(const Row& row, unsigned steps) noexcept {
       }
     } else if (steps == 0) {
       for (std::size_t c = 0; c < cells; ++c)
-        into[c] = space_[plan_.densities + j] * start_tangent_[j * cells + c];
+        into[c] = space_[place(variants::densities, plan_.lanes) + j] * start_tangent_[j * cells + c];
     } else {  // q_ij dA^g_ij / A^g_ij
       for (std::size_t c = 0; c < cells; ++c) {
         into[c] = 0.0;
@@ -291,7 +289,7 @@ double ModeFilter::advance(std::span<double> chain, const Row& row, unsigned ste
                  : carries ? variants::Carry::tangents
                            : variants::Carry::nothing,
                  chain.data() + k_, score.data());
-  std::copy_n(&space_[plan_.filtered], k_, chain.begin());
+  std::copy_n(&space_[place(variants::filtered, plan_.lanes)], k_, chain.begin());
   if (shape_.noise_shape.memory) {
     double* last = chain.data() + k_ + k_ * stride_;
     std::ranges::copy(row.features, last);

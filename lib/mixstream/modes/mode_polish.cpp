@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "mixstream/likelihood/chi_square.hpp"
@@ -117,7 +118,7 @@ ModePolish::ModePolish(ModePolishState state)
       work_(packed_size(solver_.size())),
       block_score_(solver_.size()),
       block_information_(work_.size()),
-      scratch_(block_rows * filter_.stride()),
+      scratch_((block_rows + 1) * filter_.stride()),
       block_use_(k()),
       block_counts_(state_.sums.counts.size()),
       batch_information_(batch_information()),
@@ -193,8 +194,11 @@ bool ModePolish::absorb(const Row& row, const ChainTable::Step& step) noexcept {
                       std::span(state_.block).subspan(at, filter_.stride()), row_use_);
   const double weight = row.weight * state_.growth;
   state_.block_weights.push_back(weight);
-  add_scaled(state_.block_use, row_use_, weight);
-  add_scaled(state_.visits, modes_of(step.slot), weight);
+  const std::span<const double> now = modes_of(step.slot);
+  for (std::size_t h = 0; h < now.size(); ++h) {
+    state_.block_use[h] += weight * row_use_[h];
+    state_.visits[h] += weight * now[h];
+  }
   state_.log_likelihood += row.weight * last_log_density_;
   state_.weight += row.weight;
   ++state_.rows;
@@ -292,22 +296,19 @@ void ModePolish::carry_batches(std::span<const double> step) noexcept {
 void ModePolish::flush() noexcept {
   const std::size_t rows = state_.block_weights.size();
   if (rows == 0) return;
-  const std::size_t stride = filter_.stride();
-  block_weight_ = 0.0;
-  std::ranges::fill(block_score_, 0.0);
-  for (std::size_t t = 0; t < rows; ++t) {
-    const double weight = state_.block_weights[t];
-    block_weight_ += weight;
-    add_scaled(block_score_, std::span(state_.block).subspan(t * stride, size()), weight);
-  }
+  const std::vector<double>& weights = state_.block_weights;
+  const auto sums = std::span(scratch_).last(filter_.stride());
+  block_weight_ = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::ranges::fill(block_information_, 0.0);
+  filter_.kernels().add_products(rows, size(), filter_.stride(), state_.block.data(), weights.data(),
+                                 scratch_.data(), sums.data(), block_information_.data());
+  std::ranges::copy(sums.first(size()), block_score_.begin());
   if (persists()) count_transitions();
   for (std::size_t q = state_.shape.who_at(); q < state_.shape.variances_at() && persists(); ++q) {
     if (state_.free[q] != 0.0) continue;
-    for (std::size_t t = 0; t < rows; ++t) state_.block[t * stride + q] = 0.0;
+    for (std::size_t p = 0; p < size(); ++p)
+      block_information_[packed_index(std::max(p, q), std::min(p, q))] = 0.0;
   }
-  std::ranges::fill(block_information_, 0.0);
-  filter_.kernels().add_products(rows, size(), stride, state_.block.data(), state_.block_weights.data(),
-                                 scratch_.data(), block_information_.data());
   add_to_batches();
   add_scaled(state_.sums.information, block_information_, 1.0);
   for (std::size_t q = 0; q < size(); ++q) state_.sums.gradient[q] += state_.free[q] * block_score_[q];

@@ -10,44 +10,55 @@
 
 namespace mixstream::variants {
 
-/// Which parts a model has, and where the filter's numbers stand in its workspace.
+constexpr std::size_t most_laws = 32;
+
+/// Lists of laws in the filter's workspace.
+enum LawList : std::size_t {
+  log_scales,  ///< of the anchor: the density's constant over s_j; -1e300 behind the last law
+  precisions,  ///< 1 / s_j
+  residuals_then,
+  filtered,  ///< f_j
+  pulls,     ///< sum_i q_ij dlog N_ij by the mean, the log variance, log nu and atanh rho
+  by_variance,
+  by_tails,
+  by_memory,
+  law_lists
+};
+/// Tables of law i before and law j now.
+enum LawTable : std::size_t {
+  transitions,  ///< of the anchor: A
+  densities,    ///< N_ij over the largest of them; after the step row 0 is r_0j
+  influences,   ///< -dlog N_ij / de_j
+  spreads,      ///< dlog N_ij / dlog s_j^2
+  tail_slopes,  ///< dlog N_ij / dlog nu
+  moved,        ///< r_ij A_ij
+  law_tables
+};
+constexpr std::size_t place(LawList list, std::size_t lanes) noexcept {
+  return list * lanes;
+}
+constexpr std::size_t place(LawTable table, std::size_t lanes) noexcept {
+  return (law_lists + table * lanes) * lanes;
+}
+
+/// Which parts a model has, where they stand in theta, and where what is longer stands in the workspace.
 struct StepPlan {
   std::size_t laws = 0;
   std::size_t features = 0;
   std::size_t lanes = 0;
   std::size_t stride = 0;
-  std::size_t who_at = 0;  ///< parameters in theta, as in ModeShape
+  std::size_t who_at = 0;
   std::size_t variances_at = 0;
   std::size_t variance_count = 0;
   std::size_t tails_at = 0;
   std::size_t memory_at = 0;
-  std::size_t parameters = 0;
   bool tails = false;
   bool memory = false;
-
-  // of the anchor
-  std::size_t coefficients = 0;  ///< of feature f, law by law: features x lanes
-  std::size_t log_scales = 0;    ///< log of the density's constant over s_j; -1e300 behind the last law
-  std::size_t precisions = 0;    ///< 1 / s_j
-  std::size_t transitions = 0;   ///< A, laws x lanes
+  std::size_t coefficients = 0;  ///< of the anchor: of feature f, law by law, features x lanes
   std::size_t slopes = 0;        ///< dlog A_ij / d(who of i), for j, then i: others() numbers
-
-  // of a row
   std::size_t features_now = 0;  ///< x, zeros behind
   std::size_t features_then = 0;
-  std::size_t residuals = 0;
-  std::size_t residuals_then = 0;
-  std::size_t densities = 0;   ///< N_ij over the largest of them, laws x lanes; row 0: r_0j
-  std::size_t influences = 0;  ///< -dlog N_ij / de_j, laws x lanes
-  std::size_t spreads = 0;     ///< dlog N_ij / dlog s_j^2
-  std::size_t tail_slopes = 0;
-  std::size_t moved = 0;     ///< r_ij A_ij, laws x lanes
-  std::size_t shares = 0;    ///< q_ij, laws x laws
-  std::size_t filtered = 0;  ///< f_j
-  std::size_t pulls = 0;     ///< sum_i q_ij dlog N_ij by the mean, the variance, nu and rho
-  std::size_t by_variance = 0;
-  std::size_t by_tails = 0;
-  std::size_t by_memory = 0;
+  std::size_t shares = 0;     ///< q_ij, laws x laws
   std::size_t additions = 0;  ///< sum_i (r_ij f_i dA_ij + q_ij dlog N_ij), laws x addition_stride()
   std::size_t size = 0;
 
@@ -84,9 +95,10 @@ enum class Carry {
 /// score = sum_j T_j; D_j = T_j - f_j score.
 using CarryTangents = void (*)(const StepPlan& plan, double* space, Carry carry, double* tangents,
                                double* score) noexcept;
-/// Adds sum_t w_t s_t s_t' to a packed lower triangle of P rows; `scratch`: rows x stride doubles.
+/// Adds sum_t w_t s_t s_t' to a packed lower triangle of P rows; `sums`: sum_t w_t s_t, stride numbers;
+/// `scratch`: rows x stride numbers.
 using AddProducts = void (*)(std::size_t rows, std::size_t parameters, std::size_t stride,
-                             const double* scores, const double* weights, double* scratch,
+                             const double* scores, const double* weights, double* scratch, double* sums,
                              double* packed) noexcept;
 
 struct RowStep {
