@@ -58,11 +58,12 @@ variants::StepPlan plan_for(const ModeShape& shape) {
     return at;
   };
   plan.coefficients = take(plan.features * plan.lanes);
-  plan.slopes = take(k * k * plan.others());
-  plan.features_now = take(plan.features);
-  plan.features_then = take(plan.features);
+  plan.slopes = take(k * k * plan.who_span());
+  plan.units = take((k + 2) * plan.stride);
   plan.shares = take(k * k + 8);
-  plan.additions = take(k * plan.addition_stride());
+  plan.features_now = take(k * plan.stride);
+  plan.features_then = take(k * plan.stride);
+  plan.additions = take(k * plan.who_span());
   return plan;
 }
 
@@ -84,6 +85,10 @@ ModeFilter::ModeFilter(const ModeShape& shape, InstructionSet set)
       spare_(k_ * k_),
       ways_(k_ * plan_.lanes),
       chances_(k_ * plan_.lanes) {
+  for (std::size_t j = 0; j < k_ && plan_.variance_count > 0; ++j)
+    space_[plan_.units + j * stride_ + plan_.variances_at + (plan_.variance_count == 1 ? 0 : j)] = 1.0;
+  if (plan_.tails) space_[plan_.units + k_ * stride_ + plan_.tails_at] = 1.0;
+  if (plan_.memory) space_[plan_.units + (k_ + 1) * stride_ + plan_.memory_at] = 1.0;
   if (k_ == 0 || k_ > variants::most_laws || d_ == 0)
     throw std::invalid_argument("a filter needs a model with laws");
 }
@@ -124,7 +129,8 @@ void ModeFilter::set_ways() noexcept {
   for (std::size_t i = 0; i < k_; ++i) {
     for (std::size_t j = 0; j < k_; ++j) {
       ways[i * plan_.lanes + j] = a(i, j);
-      double* slope = &space_[plan_.slopes + (j * k_ + i) * plan_.others()];
+      double* slope = &space_[plan_.slopes + (j * k_ + i) * plan_.who_span() + plan_.who_at -
+                              plan_.who_begin() + i * (k_ - 1)];
       for (std::size_t l = 0; l < k_; ++l) {
         if (l != i) *slope++ = (j == l ? 1.0 : 0.0) - a(i, l);
       }
@@ -231,15 +237,15 @@ const double* ModeFilter::ways(const Row& row, unsigned steps) noexcept {
   return ways_.data();
 }
 
-/// r_ij f_i dA_ij into T_j, for the parameters of who chooses; not those of one step of a persistent chain,
-/// which the kernels add.
+/// r_ij f_i dA_ij for the parameters of who chooses; not those of one step of a persistent chain, which the
+/// kernels know.
 void ModeFilter::add_who(const Row& row, unsigned steps) noexcept {
   const double* filtered = &space_[place(variants::filtered, plan_.lanes)];
   const double* shares = &space_[plan_.shares];
   const std::size_t width = shape_.modes == Modes::gated ? shape_.gate.size() : 1;
   const std::size_t cells = plan_.variances_at - plan_.who_at;
   for (std::size_t j = 0; j < k_; ++j) {
-    double* into = &space_[plan_.additions + j * plan_.addition_stride() + plan_.who_at];
+    double* into = &space_[plan_.additions + j * plan_.who_span() + plan_.who_at - plan_.who_begin()];
     if (shape_.modes != Modes::persistent) {
       for (std::size_t h = 0; h + 1 < k_; ++h) {
         const double slope = filtered[j] * ((j == h ? 1.0 : 0.0) - chances_[h]);
@@ -260,8 +266,9 @@ void ModeFilter::add_who(const Row& row, unsigned steps) noexcept {
   }
 }
 
-void ModeFilter::count_use(std::span<const double> chain, unsigned steps, std::span<double> used) noexcept {
-  for (std::size_t i = 0; i < k_; ++i) used[i] += chain[i];
+void ModeFilter::count_use(std::span<const double> chain, unsigned steps, std::span<double> used,
+                           double weight) noexcept {
+  for (std::size_t i = 0; i < k_; ++i) used[i] += weight * chain[i];
   if (steps < 2 || shape_.modes != Modes::persistent) return;
   std::copy_n(chain.begin(), k_, spare_.begin());
   for (unsigned step = 1; step < steps; ++step) {
@@ -270,25 +277,24 @@ void ModeFilter::count_use(std::span<const double> chain, unsigned steps, std::s
       next = 0.0;
       for (std::size_t i = 0; i < k_; ++i) next += spare_[i] * anchor_.transitions(i, j);
     }
-    for (std::size_t j = 0; j < k_; ++j) used[j] += spare_[j] = spare_[k_ + j];
+    for (std::size_t j = 0; j < k_; ++j) used[j] += weight * (spare_[j] = spare_[k_ + j]);
   }
 }
 
 double ModeFilter::advance(std::span<double> chain, const Row& row, unsigned steps, std::span<double> score,
-                           std::span<double> used) noexcept {
+                           std::span<double> used, double weight) noexcept {
   if (steps > longest_gap) steps = 0;
-  if (steps > 0 && k_ > 1) count_use(chain, steps, used);
+  if (steps > 0 && k_ > 1) count_use(chain, steps, used, weight);
   variants::StepRow step = step_row(row, chain, steps);
   step.ways = ways(row, steps);
   const double log_density = kernels_.weigh(plan_, space_.data(), step);
   const bool one_step = shape_.modes == Modes::persistent && steps == 1;
   if (!one_step && k_ > 1) add_who(row, steps);
-  const bool carries = shape_.remembers() && steps > 0;
-  kernels_.carry(plan_, space_.data(),
-                 one_step  ? variants::Carry::one_step
-                 : carries ? variants::Carry::tangents
-                           : variants::Carry::nothing,
-                 chain.data() + k_, score.data());
+  using variants::Follows;
+  const Follows follows = !shape_.remembers() || steps == 0 ? Follows::nothing
+                          : one_step                        ? Follows::one_step
+                                                            : Follows::somehow;
+  kernels_.carry(plan_, space_.data(), follows, chain.data() + k_, score.data());
   std::copy_n(&space_[place(variants::filtered, plan_.lanes)], k_, chain.begin());
   if (shape_.noise_shape.memory) {
     double* last = chain.data() + k_ + k_ * stride_;

@@ -57,10 +57,10 @@ class ModeFilter {
   std::span<const double> pairs() const noexcept { return std::span(space_).subspan(plan_.shares, k_ * k_); }
 
   /// Takes the chain over a row that comes `steps` steps after its last one; 0, or more than longest_gap: the
-  /// chain begins. Writes s (stride() numbers), adds to `used` how often each mode was left or kept (k
-  /// numbers), and returns log p(y | x, past). No throw, no allocation; about k^2 P products.
+  /// chain begins. Writes s (stride() numbers), adds to `used` `weight` times how often each mode was left or
+  /// kept (k numbers), and returns log p(y | x, past). No throw, no allocation; about k^2 P products.
   double advance(std::span<double> chain, const Row& row, unsigned steps, std::span<double> score,
-                 std::span<double> used) noexcept;
+                 std::span<double> used, double weight = 1.0) noexcept;
 
  private:
   variants::StepRow step_row(const Row& row, std::span<const double> chain, unsigned steps) const noexcept;
@@ -69,7 +69,8 @@ class ModeFilter {
   const double* ways(const Row& row, unsigned steps) noexcept;
   void raise_power(unsigned steps) noexcept;
   void add_who(const Row& row, unsigned steps) noexcept;
-  void count_use(std::span<const double> chain, unsigned steps, std::span<double> used) noexcept;
+  void count_use(std::span<const double> chain, unsigned steps, std::span<double> used,
+                 double weight) noexcept;
 
   ModeShape shape_;
   std::size_t k_;

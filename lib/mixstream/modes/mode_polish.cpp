@@ -121,8 +121,7 @@ ModePolish::ModePolish(ModePolishState state)
       scratch_((block_rows + 1) * filter_.stride()),
       block_use_(k()),
       block_counts_(state_.sums.counts.size()),
-      batch_information_(batch_information()),
-      row_use_(k()) {
+      batch_information_(batch_information()) {
   state_.chains.resize(state_.settings.most_chains * filter_.chain_size());
   state_.block.reserve(block_rows * filter_.stride());
   state_.block_weights.reserve(block_rows);
@@ -188,17 +187,12 @@ bool ModePolish::absorb(const Row& row, const ChainTable::Step& step) noexcept {
   const std::size_t at = state_.block.size();
   state_.block.resize(at + filter_.stride());  // within what is reserved
   const std::size_t chain = filter_.chain_size();
-  std::ranges::fill(row_use_, 0.0);
+  const double weight = row.weight * state_.growth;
   last_log_density_ =
       filter_.advance(std::span(state_.chains).subspan(step.slot * chain, chain), row, step.steps,
-                      std::span(state_.block).subspan(at, filter_.stride()), row_use_);
-  const double weight = row.weight * state_.growth;
+                      std::span(state_.block).subspan(at, filter_.stride()), state_.block_use, weight);
   state_.block_weights.push_back(weight);
-  const std::span<const double> now = modes_of(step.slot);
-  for (std::size_t h = 0; h < now.size(); ++h) {
-    state_.block_use[h] += weight * row_use_[h];
-    state_.visits[h] += weight * now[h];
-  }
+  add_scaled(state_.visits, modes_of(step.slot), weight);
   state_.log_likelihood += row.weight * last_log_density_;
   state_.weight += row.weight;
   ++state_.rows;

@@ -54,17 +54,19 @@ struct StepPlan {
   std::size_t memory_at = 0;
   bool tails = false;
   bool memory = false;
-  std::size_t coefficients = 0;  ///< of the anchor: of feature f, law by law, features x lanes
-  std::size_t slopes = 0;        ///< dlog A_ij / d(who of i), for j, then i: others() numbers
-  std::size_t features_now = 0;  ///< x, zeros behind
-  std::size_t features_then = 0;
-  std::size_t shares = 0;     ///< q_ij, laws x laws
-  std::size_t additions = 0;  ///< sum_i (r_ij f_i dA_ij + q_ij dlog N_ij), laws x addition_stride()
+  std::size_t coefficients = 0;   ///< of the anchor: of feature f, law by law, features x lanes
+  std::size_t slopes = 0;         ///< dlog A_ij / d who for j, then i: who_span() numbers
+  std::size_t units = 0;          ///< 1 where law j's variance stands, for every j; where nu; where rho
+  std::size_t shares = 0;         ///< q_ij, laws x laws
+  std::size_t features_now = 0;   ///< x at the coefficients of law j, for every j: laws x stride
+  std::size_t features_then = 0;  ///< likewise of the row before
+  std::size_t additions =
+      0;  ///< sum_i r_ij f_i dA_ij / d who of a row that is no single step: laws x who_span()
   std::size_t size = 0;
 
-  /// Room for a vector that begins at any number of a row and ends behind it.
-  std::size_t addition_stride() const noexcept { return stride + 8; }
-  std::size_t others() const noexcept { return (laws + 6) / 8 * 8; }  ///< laws - 1, and zeros behind
+  /// The vectors that hold who chooses, and perhaps neighbours.
+  std::size_t who_begin() const noexcept { return who_at / 8 * 8; }
+  std::size_t who_span() const noexcept { return (variances_at + 7) / 8 * 8 - who_begin(); }
 };
 
 /// What a row brings.
@@ -86,14 +88,15 @@ struct StepRow {
 /// Densities, q, r and f of a row, and what its densities add to T. Returns log L.
 using WeighRow = double (*)(const StepPlan& plan, double* space, const StepRow& row) noexcept;
 
-/// How T goes on from the tangents of the row before.
-enum class Carry {
-  nothing,   ///< it does not
-  tangents,  ///< T_j = sum_i r_ij A_ij D_i + additions
-  one_step,  ///< the same after one step of a persistent chain, whose q_ij dlog A_ij are still to be added
+/// How a row follows the one before in its chain.
+enum class Follows {
+  nothing,   ///< it begins the chain, or its model knows no order
+  one_step,  ///< one step of persistent modes, whose dA_ij the kernel knows
+  somehow,   ///< dA_ij stand in the additions
 };
-/// score = sum_j T_j; D_j = T_j - f_j score.
-using CarryTangents = void (*)(const StepPlan& plan, double* space, Carry carry, double* tangents,
+/// T_j = sum_i (r_ij A_ij D_i + r_ij f_i dA_ij + q_ij dlog N_ij); score = sum_j T_j; D_j = T_j - f_j score.
+/// Only the additions know how a chain begins.
+using CarryTangents = void (*)(const StepPlan& plan, double* space, Follows follows, double* tangents,
                                double* score) noexcept;
 /// Adds sum_t w_t s_t s_t' to a packed lower triangle of P rows; `sums`: sum_t w_t s_t, stride numbers;
 /// `scratch`: rows x stride numbers.
