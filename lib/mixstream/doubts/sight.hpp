@@ -53,7 +53,7 @@ class Sighting {
 
   const ModeShape& shape() const noexcept { return filter_.shape(); }
   const ModeModel& model() const noexcept { return filter_.anchor(); }
-  const variants::TangentKernels& kernels() const noexcept { return filter_.kernels(); }
+  const variants::RowStep& kernels() const noexcept { return filter_.kernels(); }
 
  private:
   void find_chances(const Row& row, std::span<const double> chain, unsigned steps) noexcept;

@@ -20,7 +20,7 @@ constexpr double least_own_information = 1e-7;  // of an extension's, a share of
 /// Rows of scores, added to the sums block by block with the polish's own kernel.
 class Block {
  public:
-  Block(DoubtSums& sums, const variants::TangentKernels& kernels)
+  Block(DoubtSums& sums, const variants::RowStep& kernels)
       : sums_(sums),
         kernels_(kernels),
         width_(sums.first.size()),
@@ -28,7 +28,7 @@ class Block {
         values_(block_rows * stride_),
         scratch_(block_rows * stride_),
         packed_(width_ * (width_ + 1) / 2),
-        batch_(width_) {
+        batch_(stride_) {
     weights_.reserve(block_rows);
   }
 
@@ -48,23 +48,19 @@ class Block {
   void flush() {
     if (weights_.empty()) return;
     yield_point();
-    std::ranges::fill(batch_, 0.0);
-    for (std::size_t t = 0; t < weights_.size(); ++t) {
-      const double* row = values_.data() + t * stride_;
-      for (std::size_t q = 0; q < width_; ++q) batch_[q] += weights_[t] * row[q];
-    }
     kernels_.add_products(weights_.size(), width_, stride_, values_.data(), weights_.data(), scratch_.data(),
-                          packed_.data());
+                          batch_.data(), packed_.data());
     for (std::size_t q = 0; q < width_; ++q) sums_.first[q] += batch_[q];
     if (weights_.size() == block_rows) {
-      sums_.batches.values.insert(sums_.batches.values.end(), batch_.begin(), batch_.end());
+      sums_.batches.values.insert(sums_.batches.values.end(), batch_.begin(),
+                                  batch_.begin() + static_cast<std::ptrdiff_t>(width_));
       ++sums_.batches.rows;
     }
     weights_.clear();
   }
 
   DoubtSums& sums_;
-  const variants::TangentKernels& kernels_;
+  const variants::RowStep& kernels_;
   std::size_t width_;
   std::size_t stride_;
   std::vector<double> values_;  // block_rows x stride, zero beyond the width

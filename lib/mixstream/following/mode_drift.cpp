@@ -20,6 +20,33 @@ bool has_size(const FadingScores& scores, const ModeShape& shape) {
   return scores.score.size() == size && scores.information.size() == packed_size(size);
 }
 
+/// Calls visit(q) for every parameter that scores judge: laws, noise and gate, not the ways between modes.
+template <typename Visit>
+void for_each_judged(const ModeShape& shape, Visit visit) {
+  const bool ways = shape.modes == Modes::persistent;
+  for (std::size_t q = 0; q < shape.parameters(); ++q) {
+    if (ways && q == shape.who_at()) q = shape.variances_at();
+    if (q < shape.parameters()) visit(q);
+  }
+}
+
+std::size_t judged_count(const ModeShape& shape) {
+  std::size_t count = 0;
+  for_each_judged(shape, [&](std::size_t) { ++count; });
+  return count;
+}
+
+/// What a packed matrix says of the judged, packed.
+void add_judged(const ModeShape& shape, std::span<const double> packed, double factor,
+                std::span<double> judged) noexcept {
+  std::size_t at = 0;
+  for_each_judged(shape, [&](std::size_t q) {
+    for_each_judged(shape, [&](std::size_t p) {
+      if (p <= q) judged[at++] += factor * packed[packed_index(q, p)];
+    });
+  });
+}
+
 void mix(std::span<double> into, double keep, std::span<const double> from, double share) noexcept {
   for (std::size_t i = 0; i < into.size(); ++i) into[i] = keep * into[i] + share * from[i];
 }
@@ -29,9 +56,9 @@ void mix(std::span<double> into, double keep, std::span<const double> from, doub
 ModeDrift::ModeDrift(const ModeShape& shape, const ModeDriftSettings& settings)
     : shape_(shape),
       ways_(shape.component_count),
-      solver_(shape.parameters()),
-      score_(shape.parameters()),
-      information_(packed_size(shape.parameters())) {
+      solver_(judged_count(shape)),
+      score_(solver_.size()),
+      information_(packed_size(solver_.size())) {
   state_.settings = settings;
   state_.block = empty_scores(shape);
   state_.counts.resize(shape.component_count * shape.component_count);
@@ -95,16 +122,14 @@ void ModeDrift::fade(FadingScores& recent, double share) noexcept {
 /// Laws, noise and gate. A fading sum sees the anchor's error with its factors, not their squares: c times as
 /// much as its V says, so H / c^2 takes the place of H.
 ModeDrift::Reading ModeDrift::read_laws(const FadingScores& recent, const ModePolish& polish) noexcept {
-  std::ranges::copy(recent.score, score_.begin());
-  std::ranges::copy(recent.information, information_.begin());
-  leave_out_chain(shape_, score_, information_);
+  std::size_t at = 0;
+  for_each_judged(shape_, [&](std::size_t q) { score_[at++] = recent.score[q]; });
+  std::ranges::fill(information_, 0.0);
+  add_judged(shape_, recent.information, 1.0, information_);
   const auto dof = static_cast<double>(solver_.factor(information_));
   double chi_square = solver_.inverse_form(score_);
   const double c = recent.weight / recent.weight_squares;
-  const double known = 1.0 / (c * c * polish.state().growth);
-  const std::vector<double>& all = polish.state().sums.information;
-  for (std::size_t at = 0; at < all.size(); ++at) information_[at] += known * all[at];
-  leave_out_chain(shape_, score_, information_);
+  add_judged(shape_, polish.state().sums.information, 1.0 / (c * c * polish.state().growth), information_);
   solver_.factor(information_);
   chi_square -= solver_.inverse_form(score_);
   return {chi_square, dof};

@@ -19,9 +19,10 @@
 #include <span>
 #include <vector>
 
+#include "mixstream/cpu/aligned.hpp"
 #include "mixstream/cpu/instruction_set.hpp"
 #include "mixstream/modes/model.hpp"
-#include "mixstream/modes/variants/tangents.hpp"
+#include "mixstream/modes/variants/row_step.hpp"
 #include "mixstream/rows/row.hpp"
 
 namespace mixstream {
@@ -37,7 +38,7 @@ class ModeFilter {
 
   const ModeShape& shape() const noexcept { return shape_; }
   const ModeModel& anchor() const noexcept { return anchor_; }
-  const variants::TangentKernels& kernels() const noexcept { return kernels_; }
+  const variants::RowStep& kernels() const noexcept { return kernels_; }
   std::size_t stride() const noexcept { return stride_; }  ///< from one row of tangents or scores to the next
 
   /// The model that scores are taken at. No throw, no allocation; k^5 products for a persistent chain.
@@ -53,67 +54,42 @@ class ModeFilter {
   std::span<const double> filtered(std::span<const double> chain) const noexcept { return chain.first(k_); }
 
   /// q_ij of the row taken last, k x k; where its chain began all stands in row 0.
-  std::span<const double> pairs() const noexcept { return shares_; }
+  std::span<const double> pairs() const noexcept { return std::span(space_).subspan(plan_.shares, k_ * k_); }
 
   /// Takes the chain over a row that comes `steps` steps after its last one; 0, or more than longest_gap: the
-  /// chain begins. Writes s (stride() numbers), adds to `used` how often each mode was left or kept (k
-  /// numbers), and returns log p(y | x, past). No throw, no allocation; about k^2 P products.
+  /// chain begins. Writes s (stride() numbers), adds to `used` `weight` times how often each mode was left or
+  /// kept (k numbers), and returns log p(y | x, past). No throw, no allocation; about k^2 P products.
   double advance(std::span<double> chain, const Row& row, unsigned steps, std::span<double> score,
-                 std::span<double> used) noexcept;
+                 std::span<double> used, double weight = 1.0) noexcept;
 
  private:
-  /// What the noise keeps of the last row after so many steps: rho^g, and (1 - rho^2g) / (1 - rho^2) of the
-  /// variance anew; with derivatives by rho.
-  struct Memory {
-    double kept = 0.0;
-    double kept_slope = 0.0;
-    double fresh = 1.0;
-    double fresh_slope = 0.0;
-  };
-
-  Memory memory_after(unsigned steps) const noexcept;
+  variants::StepRow step_row(const Row& row, std::span<const double> chain, unsigned steps) const noexcept;
+  void set_ways() noexcept;
   void set_beginnings() noexcept;
   const double* ways(const Row& row, unsigned steps) noexcept;
-  void open_gate(const Row& row) noexcept;
   void raise_power(unsigned steps) noexcept;
-  void find_densities(const Row& row, std::span<const double> chain, const Memory& memory,
-                      bool pairs) noexcept;
-  double share_out(std::span<const double> chain, const double* ways, bool begins, bool pairs) noexcept;
-  void add_who(const Row& row, unsigned steps, bool begins) noexcept;
-  void add_densities(const Row& row, std::span<const double> chain, const Memory& memory, bool begins,
-                     bool pairs) noexcept;
-  void count_use(std::span<const double> chain, unsigned steps, std::span<double> used) noexcept;
-  std::span<double> combined(std::size_t j) noexcept {
-    return std::span(combined_).subspan(j * stride_, stride_);
-  }
+  void add_who(const Row& row, unsigned steps) noexcept;
+  void count_use(std::span<const double> chain, unsigned steps, std::span<double> used,
+                 double weight) noexcept;
 
   ModeShape shape_;
   std::size_t k_;
   std::size_t d_;
   std::size_t stride_;
-  variants::TangentKernels kernels_;
+  variants::RowStep kernels_;
+  variants::StepPlan plan_;
+  AlignedDoubles space_;  // of the kernels: see StepPlan
   ModeModel anchor_;
-  std::vector<double> log_scales_;     // log s_h + the constant of the density
-  std::vector<double> precisions_;     // 1 / s_h
   std::vector<double> start_tangent_;  // dpi / d who, persistent
   std::vector<double> beginnings_;     // begin_in
   bool stationary_ = true;             // chains begin at pi
   double freedom_slope_ = 0.0;         // of the density's constant by nu
-  std::vector<double> power_;          // A^g
+  std::vector<double> power_;          // A^g, k x k
   std::vector<double> power_tangent_;  // its derivative, cell by cell: (cell, i, j)
   std::vector<double> spare_;
   unsigned power_steps_ = 0;
-  std::vector<double> chances_;    // pi or the gate's weights, k rows alike
-  std::vector<double> residuals_;  // e_j now, then e_i before
-  std::vector<double> log_densities_;
-  std::vector<double> influences_;  // psi_ij / s_j: -dlog N / de
-  std::vector<double> spreads_;     // dlog N / dlog s_j^2
-  std::vector<double> tails_;       // dlog N / dlog nu
-  std::vector<double> shares_;      // q_ij
-  std::vector<double> relative_;    // r_ij
-  std::vector<double> moved_;       // r_ij A_ij
-  std::vector<double> filtered_;
-  std::vector<double> combined_;  // T
+  AlignedDoubles ways_;     // A^g as the kernels read it
+  AlignedDoubles chances_;  // pi or the gate's weights, k rows alike
 };
 
 }  // namespace mixstream

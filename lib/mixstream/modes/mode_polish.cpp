@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "mixstream/likelihood/chi_square.hpp"
@@ -117,12 +118,11 @@ ModePolish::ModePolish(ModePolishState state)
       work_(packed_size(solver_.size())),
       block_score_(solver_.size()),
       block_information_(work_.size()),
-      scratch_(block_rows * filter_.stride()),
+      scratch_((block_rows + 1) * filter_.stride()),
       block_use_(k()),
       block_counts_(state_.sums.counts.size()),
       groups_(score_groups(state_.shape)),
-      batch_information_(information_size(groups_)),
-      row_use_(k()) {
+      batch_information_(information_size(groups_)) {
   state_.chains.resize(state_.settings.most_chains * filter_.chain_size());
   state_.block.reserve(block_rows * filter_.stride());
   state_.block_weights.reserve(block_rows);
@@ -197,13 +197,11 @@ bool ModePolish::absorb(const Row& row, const ChainTable::Step& step) noexcept {
   const std::size_t at = state_.block.size();
   state_.block.resize(at + filter_.stride());  // within what is reserved
   const std::size_t chain = filter_.chain_size();
-  std::ranges::fill(row_use_, 0.0);
+  const double weight = row.weight * state_.growth;
   last_log_density_ =
       filter_.advance(std::span(state_.chains).subspan(step.slot * chain, chain), row, step.steps,
-                      std::span(state_.block).subspan(at, filter_.stride()), row_use_);
-  const double weight = row.weight * state_.growth;
+                      std::span(state_.block).subspan(at, filter_.stride()), state_.block_use, weight);
   state_.block_weights.push_back(weight);
-  add_scaled(state_.block_use, row_use_, weight);
   add_scaled(state_.visits, modes_of(step.slot), weight);
   state_.log_likelihood += row.weight * last_log_density_;
   state_.weight += row.weight;
@@ -280,22 +278,19 @@ void ModePolish::carry_batches(std::span<const double> step) noexcept {
 void ModePolish::flush() noexcept {
   const std::size_t rows = state_.block_weights.size();
   if (rows == 0) return;
-  const std::size_t stride = filter_.stride();
-  block_weight_ = 0.0;
-  std::ranges::fill(block_score_, 0.0);
-  for (std::size_t t = 0; t < rows; ++t) {
-    const double weight = state_.block_weights[t];
-    block_weight_ += weight;
-    add_scaled(block_score_, std::span(state_.block).subspan(t * stride, size()), weight);
-  }
+  const std::vector<double>& weights = state_.block_weights;
+  const auto sums = std::span(scratch_).last(filter_.stride());
+  block_weight_ = std::accumulate(weights.begin(), weights.end(), 0.0);
+  std::ranges::fill(block_information_, 0.0);
+  filter_.kernels().add_products(rows, size(), filter_.stride(), state_.block.data(), weights.data(),
+                                 scratch_.data(), sums.data(), block_information_.data());
+  std::ranges::copy(sums.first(size()), block_score_.begin());
   if (persists()) count_transitions();
   for (std::size_t q = state_.shape.who_at(); q < state_.shape.variances_at() && persists(); ++q) {
     if (state_.free[q] != 0.0) continue;
-    for (std::size_t t = 0; t < rows; ++t) state_.block[t * stride + q] = 0.0;
+    for (std::size_t p = 0; p < size(); ++p)
+      block_information_[packed_index(std::max(p, q), std::min(p, q))] = 0.0;
   }
-  std::ranges::fill(block_information_, 0.0);
-  filter_.kernels().add_products(rows, size(), stride, state_.block.data(), state_.block_weights.data(),
-                                 scratch_.data(), block_information_.data());
   add_to_batches();
   add_scaled(state_.sums.information, block_information_, 1.0);
   for (std::size_t q = 0; q < size(); ++q) state_.sums.gradient[q] += state_.free[q] * block_score_[q];

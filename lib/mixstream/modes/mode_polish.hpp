@@ -219,7 +219,6 @@ class ModePolish {
   std::vector<double> block_counts_;
   std::vector<ScoreGroup> groups_;  // what a batch keeps whole
   std::vector<double> batch_information_;
-  std::vector<double> row_use_;
   double block_weight_ = 0.0;
   double last_log_density_ = 0.0;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mixstream/core/random.hpp"
@@ -22,10 +23,12 @@ struct Rows {
   std::vector<unsigned> steps;
 };
 
-Rows some_rows(std::size_t count, bool gaps, Random& random) {
+Rows some_rows(std::size_t count, bool gaps, Random& random, std::size_t d = 2) {
   Rows rows;
+  rows.d = d;
   for (std::size_t t = 0; t < count; ++t) {
-    rows.x.push_back({1.0, random.uniform(-1.0, 1.0)});
+    rows.x.push_back({1.0});
+    while (rows.x.back().size() < d) rows.x.back().push_back(random.uniform(-1.0, 1.0));
     rows.y.push_back(1.5 * random.normal());
     rows.steps.push_back(t == 0 ? 0U : gaps && t % 3 == 2 ? 2U + static_cast<unsigned>(t % 2) : 1U);
   }
@@ -110,7 +113,9 @@ double by_paths(const ModeShape& shape, const std::vector<double>& theta, const 
       const std::size_t h = rest % p.k;
       rest /= p.k;
       const auto residual = [&](std::size_t law, std::size_t at) {
-        return rows.y[at] - p.beta[law][0] * rows.x[at][0] - p.beta[law][1] * rows.x[at][1];
+        double e = rows.y[at];
+        for (std::size_t f = 0; f < rows.d; ++f) e -= p.beta[law][f] * rows.x[at][f];
+        return e;
       };
       const unsigned steps = rows.steps[t];
       double chance = p.pi.empty() ? 0.0 : p.pi[h];
@@ -201,6 +206,25 @@ std::string words(const ModeShape& shape) {
          (shape.noise_shape.tails ? " tails" : "") + (shape.noise_shape.memory ? " memory" : "");
 }
 
+void check_slopes(const ModeShape& shape, std::size_t count, Random& random, InstructionSet set) {
+  CAPTURE(words(shape));
+  const Rows rows = some_rows(count, true, random, shape.feature_count);
+  const std::vector<double> theta = some_theta(shape, random);
+  const Followed followed = follow(shape, theta, rows, set);
+  CHECK(followed.log_likelihood == doctest::Approx(by_paths(shape, theta, rows)).epsilon(1e-11));
+  for (std::size_t q = 0; q < theta.size(); ++q) {
+    CAPTURE(q);
+    const double h = 1e-5;
+    const auto at = [&](double by) {
+      std::vector<double> moved = theta;
+      moved[q] += by;
+      return by_paths(shape, moved, rows);
+    };
+    const double slope = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+    CHECK(std::abs(followed.score[q] - slope) < 1e-8 * (1.0 + std::abs(slope)));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("the filter's likelihood is the sum over all paths of modes, for every model, with gaps") {
@@ -219,21 +243,59 @@ TEST_CASE("the filter's likelihood is the sum over all paths of modes, for every
 
 TEST_CASE("scores are the slopes of that sum") {
   Random random(12);
-  for (const ModeShape& shape : all_shapes()) {
-    CAPTURE(words(shape));
-    const Rows rows = some_rows(6, true, random);
-    const std::vector<double> theta = some_theta(shape, random);
-    const Followed followed = follow(shape, theta, rows);
-    for (std::size_t q = 0; q < theta.size(); ++q) {
-      CAPTURE(q);
-      const double h = 1e-5;
-      const auto at = [&](double by) {
-        std::vector<double> moved = theta;
-        moved[q] += by;
-        return by_paths(shape, moved, rows);
-      };
-      const double slope = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
-      CHECK(std::abs(followed.score[q] - slope) < 1e-8 * (1.0 + std::abs(slope)));
+  for (const ModeShape& shape : all_shapes()) check_slopes(shape, 6, random, best_instruction_set());
+}
+
+TEST_CASE("so they are for every number of laws and features, by every instruction set") {
+  Random random(16);
+  for (const InstructionSet set : {InstructionSet::plain, InstructionSet::avx2, InstructionSet::avx512}) {
+    if (!supported(set)) continue;
+    CAPTURE(name_of(set));
+    for (const auto& [k, d] : {std::pair<std::size_t, std::size_t>{1, 3},
+                               {2, 1},
+                               {2, 17},
+                               {3, 8},
+                               {4, 4},
+                               {4, 9},
+                               {5, 3},
+                               {6, 2},
+                               {9, 2}}) {
+      CAPTURE(k);
+      CAPTURE(d);
+      const std::size_t rows = k > 4 ? 3 : 4;
+      check_slopes({k, d, Modes::persistent, {}, NoiseModel::shared, {}}, rows, random, set);
+      check_slopes({k, d, Modes::persistent, {}, NoiseModel::per_component, {true, true}}, rows, random, set);
+    }
+  }
+}
+
+TEST_CASE("products of a block of scores are those of its rows one by one") {
+  Random random(17);
+  for (const InstructionSet set : {InstructionSet::plain, InstructionSet::avx2, InstructionSet::avx512}) {
+    if (!supported(set)) continue;
+    CAPTURE(name_of(set));
+    const ModeFilter filter({2, 1, Modes::persistent, {}, NoiseModel::shared, {}}, set);
+    for (const std::size_t size : {1U, 7U, 8U, 9U, 19U, 24U, 45U}) {
+      CAPTURE(size);
+      const std::size_t rows = 64 - size;
+      const std::size_t stride = (size + 7) / 8 * 8;
+      std::vector<double> scores(rows * stride), weights(rows), scratch(rows * stride), sums(stride);
+      std::vector<double> packed(size * (size + 1) / 2, 1.0);
+      std::vector<double> expected = packed;
+      std::vector<double> expected_sums(stride);
+      for (std::size_t t = 0; t < rows; ++t) {
+        weights[t] = random.uniform(0.5, 2.0);
+        double* score = &scores[t * stride];
+        for (std::size_t q = 0, at = 0; q < size; ++q) {
+          score[q] = random.normal();
+          expected_sums[q] += weights[t] * score[q];
+          for (std::size_t p = 0; p <= q; ++p) expected[at++] += weights[t] * score[q] * score[p];
+        }
+      }
+      filter.kernels().add_products(rows, size, stride, scores.data(), weights.data(), scratch.data(),
+                                    sums.data(), packed.data());
+      for (std::size_t q = 0; q < stride; ++q) CHECK(std::abs(sums[q] - expected_sums[q]) < 1e-11);
+      for (std::size_t at = 0; at < packed.size(); ++at) CHECK(std::abs(packed[at] - expected[at]) < 1e-11);
     }
   }
 }
