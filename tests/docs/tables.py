@@ -8,8 +8,8 @@ import tempfile
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 WRITE = ROOT / "tests/docs/write_tables.py"
-PAGE = "# A page\n\n    {}\n\nWords.\n\n| b | a |\n|---|---|\n| old | old |\n\n| c |\n|---|\n| old |\n"
-PRINTS = r"""printf '%s\n' 'words' '| a | x | b |' '|---|---|---|' '| 1 | 0 | 2 |' '| 3 | 0 | 4 |' '{"c":5,"d":6}' '{"c":7,"d":8}'"""
+PAGE = "# A page\n\n    {}\n\nWords.\n\n| b | a | b |\n|---|---|---|\n| old | old | old |\n\n| c |\n|---|\n| old |\n"
+PRINTS = r"""printf '%s\n' 'words' '| a | x | b | b |' '|---|---|---|---|' '| 1 | 0 | 2 | 9 |' '| 3 | 0 | 4 | 8 |' '{"c":5,"d":6}' '{"c":7,"d":8}'"""
 
 
 def written(folder, command):
@@ -22,7 +22,7 @@ def written(folder, command):
 with tempfile.TemporaryDirectory() as folder:
     done, text = written(folder, PRINTS)
     assert done.returncode == 0, done.stderr
-    assert text.endswith("Words.\n\n| b | a |\n|---|---|\n| 2 | 1 |\n| 4 | 3 |\n\n| c |\n|---|\n| 5 |\n| 7 |\n"), text
+    assert text.endswith("Words.\n\n| b | a | b |\n|---|---|---|\n| 2 | 1 | 9 |\n| 4 | 3 | 8 |\n\n| c |\n|---|\n| 5 |\n| 7 |\n"), text
     done, text = written(folder, PRINTS.replace('"c"', '"e"'))
     assert done.returncode != 0 and "['c']" in done.stderr and "old" in text, "a page whose columns nobody prints is left as it is"
 

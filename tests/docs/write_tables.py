@@ -32,10 +32,11 @@ def printed_tables(text):
 
 
 def filled(columns, printed):
-    """The rows of the first printed table that has all columns, in their order."""
+    """The rows of the first printed table that has all columns, in their order; of several of one name, the first stands for the first."""
     for have, rows in printed:
         if set(columns) <= set(have):
-            return [[row[have.index(column)] for column in columns] for row in rows]
+            places = [[at for at, name in enumerate(have) if name == column][columns[:i].count(column)] for i, column in enumerate(columns)]
+            return [[row[place] for place in places] for row in rows]
     raise SystemExit(f"nothing printed has the columns {columns}, but " + "; ".join(str(have) for have, _ in printed))
 
 
