@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <vector>
 
+#include "measure.hpp"
 #include "mixstream/likelihood/likelihood.hpp"
 #include "mixstream/likelihood/parameters.hpp"
 #include "mixstream/linalg/packed.hpp"
@@ -27,15 +27,12 @@ DenseMatrix identity(std::size_t size) {
   return result;
 }
 
-/// Least nanoseconds a row over some repetitions.
+/// Least nanoseconds of processor time a row over some repetitions.
 template <class Work>
 double nanoseconds_a_row(int repetitions, Work work) {
   double least = 1e300;
   for (int i = 0; i < repetitions; ++i) {
-    const auto began = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - began;
-    least = std::min(least, taken.count() / static_cast<double>(row_count));
+    least = std::min(least, 1e9 * bench::seconds_of(work) / static_cast<double>(row_count));
   }
   return least;
 }

@@ -251,15 +251,17 @@ TEST_CASE("so they are for every number of laws and features, by every instructi
   for (const InstructionSet set : {InstructionSet::plain, InstructionSet::avx2, InstructionSet::avx512}) {
     if (!supported(set)) continue;
     CAPTURE(name_of(set));
-    for (const auto& [k, d] : {std::pair<std::size_t, std::size_t>{1, 3},
-                               {2, 1},
-                               {2, 17},
-                               {3, 8},
-                               {4, 4},
-                               {4, 9},
-                               {5, 3},
-                               {6, 2},
-                               {9, 2}}) {
+    for (const auto& size : {std::pair<std::size_t, std::size_t>{1, 3},
+                             {2, 1},
+                             {2, 17},
+                             {3, 8},
+                             {4, 4},
+                             {4, 9},
+                             {5, 3},
+                             {6, 2},
+                             {9, 2}}) {
+      const auto k = size.first;
+      const auto d = size.second;
       CAPTURE(k);
       CAPTURE(d);
       const std::size_t rows = k > 4 ? 3 : 4;
