@@ -88,8 +88,8 @@ Done Daemon::open_streams(const Config& config, Streams kept) {
     }
     Outcome<std::unique_ptr<Stream>> stream = Stream::open(wanted, config.state_folder + "/" + wanted.name);
     if (!stream) {
-      done[i] = Refusal{stream.refusal().reason,
-                        fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
+      done[i] =
+          Refusal{stream.refusal().reason, fmt::format("stream {}: {}", wanted.name, stream.refusal().text)};
       return;
     }
     opened[i] = std::move(stream).value();

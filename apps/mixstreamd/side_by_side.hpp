@@ -10,8 +10,8 @@
 
 namespace mixstream {
 
-/// Calls work(0) to work(count - 1), each once, in threads of its own; returns when all are done, and throws what
-/// one of them throws. `meanwhile` is called about once a second, in the calling thread.
+/// Calls work(0) to work(count - 1), each once, in threads of its own; returns when all are done, and throws
+/// what one of them throws. `meanwhile` is called about once a second, in the calling thread.
 template <class Work, class Meanwhile>
 void side_by_side(std::size_t count, Work work, Meanwhile meanwhile) {
   constexpr std::size_t most_lanes = 16;

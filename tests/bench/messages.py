@@ -3,7 +3,7 @@ acknowledgement.
 messages.py MIXSTREAMD... [--streams 8] [--seconds 10] [--messages 200000] [--rounds 1] [--ways wire,one,broker] [--folder FOLDER]
 
 `wire`: a broker of our own that keeps twenty messages on their way in each connection, as mosquitto does, and takes the times. `one`: the same
-with one message on its way. `broker`: a real mosquitto with a publisher for each stream. All share the machine. Several programs go by
+with one message on its way. `broker`: a real mosquitto with one publisher. All share the machine. Several programs go by
 turns. One JSON object a line."""
 
 import argparse
@@ -14,14 +14,13 @@ import random
 import selectors
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "daemon"))
 from daemon import Broker, Daemon, check, place, wait_until
-from growth import folded, processor_seconds, quantile
+from growth import Publisher, folded, processor_seconds, quantile
 
 STREAM = """
 [[stream]]
@@ -173,14 +172,12 @@ def over_broker(program, given):
         started.extend([broker, daemon])
         daemon.start().wait_ready()
         each = given.texts[:given.messages // given.streams]
-        lines = os.path.join(folder, "lines")
-        with open(lines, "wb") as file:
-            file.write(b"\n".join(each) + b"\n")
+        publisher = Publisher(broker.port, "feeder")
         used = processor_seconds(daemon.process), processor_seconds(broker.process)
         began = time.perf_counter()
-        for number in range(given.streams):
-            with open(lines, "rb") as file:
-                started.append(subprocess.Popen(["mosquitto_pub", "-p", str(broker.port), "-q", "1", "-t", f"plant/s{number}", "-l"], stdin=file))
+        for text in each:
+            for number in range(given.streams):
+                publisher.publish(f"plant/s{number}", text)
         total = len(each) * given.streams
         wait_until(lambda: folded(daemon.metrics()) == total, 600, "the rows")
         passed = time.perf_counter() - began

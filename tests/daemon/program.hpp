@@ -77,8 +77,8 @@ class Program {
   void stop() { store_.reset(); }
   bool runs() const { return store_ != nullptr; }
 
-  /// Journal, acknowledge, fold; several messages together. False: refused, the source keeps them. Before every
-  /// third new message a fit leaves something to go with it.
+  /// Journal, acknowledge, fold; several messages together. False: refused, the source keeps them. Before
+  /// every third new message a fit leaves something to go with it.
   bool take(int first, int count = 1) {
     std::vector<std::string> texts;
     for (int i = 0; i < count; ++i) texts.push_back(text_of_message(first + i));

@@ -59,7 +59,8 @@ MqttClient::Session::Session(SessionSettings settings)
     : settings_(std::move(settings)),
       broker_(fmt::format("{}:{}", settings_.mqtt.host, settings_.mqtt.port)),
       book_(settings_.notes, fmt::format("{}/{}", broker_, settings_.client_id),
-            filters_of(settings_.subscriptions), settings_.leftovers ? filters_of(settings_.leftovers()) : std::set<std::string>{}),
+            filters_of(settings_.subscriptions),
+            settings_.leftovers ? filters_of(settings_.leftovers()) : std::set<std::string>{}),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       words_(alarm_words::connecting(broker_)) {
   begin_library();
@@ -360,9 +361,9 @@ void MqttClient::Session::on_message(const mosquitto_message& message) {
     return;
   }
   if (dropped_) return;
-  const Arrival arrival{.payload = {static_cast<const char*>(message.payload),
-                                    static_cast<std::size_t>(message.payloadlen)},
-                        .origin = message.topic};
+  const Arrival arrival{
+      .payload = {static_cast<const char*>(message.payload), static_cast<std::size_t>(message.payloadlen)},
+      .origin = message.topic};
   if (arrival.payload.size() > most_bytes_together) {  // nobody holds it once more
     hand_over_held();
     return hand_over({&arrival, 1});
@@ -380,8 +381,8 @@ void MqttClient::Session::hand_over_held() {
   held_bytes_ = 0;
 }
 
-/// Each taker has its messages in the order they came. They are acknowledged once this returns, unless dropped_
-/// is set.
+/// Each taker has its messages in the order they came. They are acknowledged once this returns, unless
+/// dropped_ is set.
 void MqttClient::Session::hand_over(std::span<const Arrival> arrivals) {
   if (dropped_ || arrivals.empty()) return;
   std::vector<const Arrival*> nobodys;

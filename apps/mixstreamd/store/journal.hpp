@@ -52,9 +52,9 @@ class Journal {
   /// when it must.
   Done prepare();
 
-  /// Writes one record or several, which then share a write and a sync, and waits until the disk has them; the
-  /// number of the first. After a refusal none of them counts (all may come back after a crash), and the next
-  /// append begins a new segment. Allocates only for more bytes than ever before.
+  /// Writes one record or several, which then share a write and a sync, and waits until the disk has them;
+  /// the number of the first. After a refusal none of them counts (all may come back after a crash), and the
+  /// next append begins a new segment. Allocates only for more bytes than ever before.
   Outcome<std::uint64_t> append(std::span<const Content> contents);
 
   /// The next append begins a new segment.

@@ -68,8 +68,8 @@ struct Record {
 /// Bytes that others decide about, with room for the header: looked at before anything is copied. No throw.
 std::size_t foreign_bytes(const Content& content) noexcept;
 
-/// Makes `out` a whole record, of the contents from `number` on: one as it is, several together. Allocates only
-/// where `out` must grow.
+/// Makes `out` a whole record, of the contents from `number` on: one as it is, several together. Allocates
+/// only where `out` must grow.
 void encode_record(Bytes& out, std::uint64_t identity, std::uint64_t number,
                    std::span<const Content> contents);
 
@@ -94,8 +94,8 @@ inline constexpr std::size_t record_header_size = 32;
 Bytes encode(const SegmentHeader& header);
 Outcome<SegmentHeader> decode_segment_header(std::span<const std::byte> bytes, bool trust_checksum = true);
 
-/// Walks over the records of a segment whose header has been checked, up to the first that is not sound; those
-/// that were written together come one by one. Views into the bytes; no throw, no allocation.
+/// Walks over the records of a segment whose header has been checked, up to the first that is not sound;
+/// those that were written together come one by one. Views into the bytes; no throw, no allocation.
 class RecordReader {
  public:
   /// bytes: the segment from its header on, without what does not count.

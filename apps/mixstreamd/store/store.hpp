@@ -87,8 +87,8 @@ class Store {
   Done replay(const std::function<Done(const Record&)>& take) const;
 
   /// Puts records into the journal, together, and waits for the disk; the number of the first. Refused as
-  /// input_output: none counts, the source must not acknowledge any, and health() is bad until an append works
-  /// again. Refused as too_large: nothing happened. No throw beyond memory.
+  /// input_output: none counts, the source must not acknowledge any, and health() is bad until an append
+  /// works again. Refused as too_large: nothing happened. No throw beyond memory.
   Outcome<std::uint64_t> append(std::span<const Content> contents);
   Outcome<std::uint64_t> append(const Content& content) { return append({&content, 1}); }
 

@@ -124,7 +124,8 @@ TEST_CASE("records that were written together are all there, in order, or none i
     kinds.push_back(found->kind);
     CHECK(found->number == number);
   }
-  CHECK(kinds == std::vector{RecordKind::fed_message, RecordKind::rejection, RecordKind::message, RecordKind::reset});
+  CHECK(kinds ==
+        std::vector{RecordKind::fed_message, RecordKind::rejection, RecordKind::message, RecordKind::reset});
   CHECK(reader.at_end());
   CHECK(reader.next_number() == 44);
   for (std::size_t size = segment_header_size; size < segment.size(); ++size)
