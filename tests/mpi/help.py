@@ -33,7 +33,7 @@ class Help(unittest.TestCase):
         own = options_of(run(MPI, "fit", "--help").stdout)
         theirs = options_of(run(MIXSTREAM, "fit", "--help").stdout)
         self.assertEqual(own - theirs, {"--checkpoint", "--piece", "--times"})
-        self.assertEqual(theirs - own, {"--threads", "--group", "--max-groups", "--half-life", "--window", "--split"})
+        self.assertEqual(theirs - own, {"--threads", "--unordered", "--group", "--max-groups", "--half-life", "--window", "--split"})
 
     def test_the_manual_page_has_what_is_not_the_stream_tools(self):
         text = PAGE.read_text().replace("\\-", "-")
