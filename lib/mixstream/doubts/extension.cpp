@@ -23,7 +23,7 @@ Extension::Extension(const ModeShape& shape, const HeldDesign& design, const Raw
   }
   if (concern == Concern::rows) {
     add_terms(units);
-    if (k_ > 1) add_gates();
+    if (k_ > 1 && shape.modes != Modes::persistent) add_gates();
     add_noise();
   } else {
     add_order();

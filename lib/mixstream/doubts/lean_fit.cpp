@@ -146,46 +146,36 @@ double skewness_of(const std::vector<Sums>& sums) noexcept {
   return skewness / mass;
 }
 
-/// Adds `by` of each law's tau to its constant: from laws of u to laws of the mean, or back.
-void move_constants(State& state, const RawUnits& units, double by) {
-  for (std::size_t h = 0; h < state.noise.size(); ++h) {
-    for (std::size_t j = 0; j < state.laws.feature_count; ++j)
-      if (units.is_constant(j)) state.laws.law(h)[j] += by * state.noise[h].tau;
+/// Responses turned, and laws of u alone: without the mean of w.
+State state_of(const Mixture& start, const RawUnits& units, double guess) {
+  State state{start, {}, guess < 0.0 ? -1.0 : 1.0};
+  const double part = std::pow(0.5 * std::min(std::abs(guess), 1.5), 2.0 / 3.0);  // of tau^2 in the variance
+  for (std::size_t h = 0; h < start.component_count(); ++h) {
+    const double variance = start.noise_variances[h];
+    state.noise.push_back(lean_of((1.0 - part) * variance, std::sqrt(part * variance)));
+    for (std::size_t j = 0; j < start.feature_count; ++j) {
+      double& coefficient = state.laws.law(h)[j];
+      coefficient *= state.side;
+      if (units.is_constant(j)) coefficient -= state.noise[h].tau;
+    }
   }
-}
-
-void turn(State& state) {
-  for (double& coefficient : state.laws.coefficients) coefficient *= state.side;
+  return state;
 }
 
 }  // namespace
 
-LeanFit fit_lean(const std::vector<PlacedRow>& rows, const RawUnits& units, const Mixture& start,
-                 NoiseModel noise, double skewness) {
-  State state{start, {}, skewness < 0.0 ? -1.0 : 1.0};
-  const double part =
-      std::pow(0.5 * std::min(std::abs(skewness), 1.5), 2.0 / 3.0);  // of tau^2 in the variance
-  for (const double variance : start.noise_variances)
-    state.noise.push_back(lean_of((1.0 - part) * variance, std::sqrt(part * variance)));
-  turn(state);
-  move_constants(state, units, -1.0);
-  LeanFit fit;
-  double before = -1e300;
+double lean_skewness(const std::vector<PlacedRow>& rows, const RawUnits& units, const Mixture& start,
+                     NoiseModel noise, double guess) {
+  State state = state_of(start, units, guess);
+  double skewness = guess, log_likelihood = 0.0, before = -1e300;
   for (int round = 0; round < most_rounds; ++round) {
-    const std::vector<Sums> sums = expect(rows, state, fit.log_likelihood);
-    fit.skewness = state.side * skewness_of(sums);
-    if (fit.log_likelihood - before < enough_gain * total_weight(rows)) break;
-    before = fit.log_likelihood;
+    const std::vector<Sums> sums = expect(rows, state, log_likelihood);
+    skewness = state.side * skewness_of(sums);
+    if (log_likelihood - before < enough_gain * total_weight(rows)) break;
+    before = log_likelihood;
     maximise(sums, noise, state);
   }
-  move_constants(state, units, 1.0);
-  turn(state);
-  for (std::size_t h = 0; h < state.noise.size(); ++h) {
-    const Lean& lean = state.noise[h];
-    state.laws.noise_variances[h] = lean.sigma * lean.sigma + lean.tau * lean.tau;
-  }
-  fit.mixture = std::move(state.laws);
-  return fit;
+  return skewness;
 }
 
 }  // namespace mixstream

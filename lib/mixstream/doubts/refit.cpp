@@ -90,7 +90,7 @@ std::optional<Wider> gated_by(const ModeModel& model, const ModeShape& shape, co
   const auto feature = static_cast<std::size_t>(std::ranges::find(names, doubt.term) - names.begin());
   std::size_t constant = 0;
   while (constant < shape.feature_count && !units.is_constant(constant)) ++constant;
-  if (shape.modes == Modes::gated || feature >= shape.feature_count || constant == shape.feature_count)
+  if (shape.modes != Modes::independent || feature >= shape.feature_count || constant == shape.feature_count)
     return std::nullopt;
   Wider wider{shape, model, nullptr};
   wider.shape.modes = Modes::gated;
@@ -226,16 +226,21 @@ bool refit_spread(const ModeModel& model, const ModeShape& shape, const HeldDesi
 bool refit_skew(const ModeModel& model, const ModeShape& shape, const HeldDesign& design,
                 const RawUnits& units, Doubt& doubt) {
   if (!shape.is_plain()) return false;
-  const std::vector<double> level(design.rows.size());  // no column
-  const SpreadFit base = fit_spread(design.rows, level, model.laws, shape.noise, false);
-  const LeanFit wider = fit_lean(design.rows, units, base.mixture, shape.noise, doubt.size);
+  const SpreadFit base = fit_skew(design.rows, model.laws, shape.noise, false);
+  const SpreadFit wider = fit_skew(design.rows, base.mixture, shape.noise, true);
   const double gain = wider.log_likelihood - base.log_likelihood;
   if (!(gain > 0.0)) return false;
   ModeModel before = model, after = model;
   before.laws = base.mixture;
   after.laws = wider.mixture;
+  for (std::size_t h = 0; h < shape.component_count; ++h) {  // from the noise's mode to its mean
+    const double sd = std::sqrt(wider.mixture.noise_variances[h]);
+    for (std::size_t j = 0; j < shape.feature_count; ++j) {
+      if (units.is_constant(j)) after.laws.law(h)[j] += sd * two_piece(wider.slope).mean;
+    }
+  }
   const std::vector<double> none(shape.component_count);
-  doubt.size = wider.skewness;
+  doubt.size = lean_skewness(design.rows, units, base.mixture, shape.noise, two_piece(wider.slope).skewness);
   doubt.shift = law_shift(moves_between(before, after), none, before, design.features);
   doubt.prediction = prediction_shift({before, shape}, {after, shape}, design.rows, before);
   doubt.explained = gain / design.weight;

@@ -29,19 +29,25 @@ struct Round {
   double log_likelihood = 0.0;
 };
 
+/// `v` empty: the side of the residual takes its place, and the density's constant changes with c.
 Round expect(const std::vector<PlacedRow>& rows, std::span<const double> v, const SpreadFit& fit) {
   const std::size_t k = fit.mixture.component_count();
   const std::size_t d = fit.mixture.feature_count;
   Round round(k, d);
-  std::vector<double> terms(k), residuals(k), factors(k);
+  std::vector<double> terms(k), residuals(k), places(k), factors(k);
+  const double log_cosh = std::log(std::cosh(0.5 * fit.slope));
+  const double level = v.empty() ? std::tanh(0.5 * fit.slope) : 0.0;
   for (std::size_t t = 0; t < rows.size(); ++t) {
     if (t % 256 == 0) yield_point();
     const Row& row = rows[t].row;
     for (std::size_t h = 0; h < k; ++h) {
       residuals[h] = row.response - dot(fit.mixture.law(h), row.features);
-      factors[h] = std::exp(std::clamp(fit.slope * v[t], -50.0, 50.0));
+      places[h] = v.empty() ? (residuals[h] > 0.0 ? 1.0 : -1.0) : v[t];
+      factors[h] = std::exp(std::clamp(fit.slope * places[h], -50.0, 50.0));
       const double variance = fit.mixture.noise_variances[h] * factors[h];
-      terms[h] = std::log(std::max(fit.mixture.weights[h], 1e-300)) -
+      // On two sides the constant is that of the mean of both sds, s cosh(c / 2): not that of the side.
+      const double side = v.empty() ? 0.5 * fit.slope * places[h] - log_cosh : 0.0;
+      terms[h] = side + std::log(std::max(fit.mixture.weights[h], 1e-300)) -
                  0.5 * (std::log(2.0 * std::numbers::pi * variance) + residuals[h] * residuals[h] / variance);
     }
     const double top = *std::ranges::max_element(terms);
@@ -54,8 +60,9 @@ Round expect(const std::vector<PlacedRow>& rows, std::span<const double> v, cons
       const double z2 = residuals[h] * residuals[h] / (fit.mixture.noise_variances[h] * factors[h]);
       round.mass[h] += share;
       round.squares[h] += precise * residuals[h] * residuals[h];
-      round.pull += 0.5 * share * (z2 - 1.0) * v[t];
-      round.curve += 0.5 * share * z2 * v[t] * v[t];
+      round.pull += 0.5 * share * (v.empty() ? z2 * places[h] - level : (z2 - 1.0) * v[t]);
+      round.curve +=
+          0.5 * share * (z2 * places[h] * places[h] + (v.empty() ? 0.5 * (1.0 - level * level) : 0.0));
       for (std::size_t i = 0; i < d; ++i) {
         round.cross[h][i] += precise * row.features[i] * row.response;
         for (std::size_t j = 0; j < d; ++j)
@@ -87,6 +94,19 @@ void maximise(const Round& round, NoiseModel noise, bool follows, SpreadFit& fit
 }
 
 }  // namespace
+
+SpreadFit fit_skew(const std::vector<PlacedRow>& rows, const Mixture& start, NoiseModel noise, bool leans) {
+  return fit_spread(rows, {}, start, noise, leans);
+}
+
+TwoPiece two_piece(double slope) noexcept {
+  const double above = std::exp(0.5 * slope), below = std::exp(-0.5 * slope);
+  const double root = std::sqrt(2.0 / std::numbers::pi);
+  const double apart = above - below;
+  const double variance = (1.0 - 2.0 / std::numbers::pi) * apart * apart + above * below;
+  const double third = root * apart * ((4.0 / std::numbers::pi - 1.0) * apart * apart + above * below);
+  return {root * apart, third / (variance * std::sqrt(variance))};
+}
 
 SpreadFit fit_spread(const std::vector<PlacedRow>& rows, std::span<const double> v, const Mixture& start,
                      NoiseModel noise, bool follows) {
