@@ -67,11 +67,9 @@ class Visitor(threading.Thread):
 
 
 def growth(figures):
-    """Of memory. In a day from the second quarter to the last, by medians: the history of fits is full in both, and what the allocator
-    holds goes up and down by a tenth. A daemon that loses 1 KiB a fit shows 4 %. A short run sees the history grow."""
+    """Of memory, from the second quarter to the last, by medians: what the allocator holds goes up and down by a tenth. In a day the history
+    of fits is full in both, and a daemon that loses 1 KiB a fit shows 4 %. An hour sees the history grow."""
     memories = [kib for kib, _ in figures]
-    if len(memories) < DAY_LOOKS:
-        return memories[-1] / memories[len(memories) // 2] - 1
     quarter = len(memories) // 4
     return statistics.median(memories[3 * quarter:]) / statistics.median(memories[quarter:2 * quarter]) - 1
 
