@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "make_in_turn.hpp"
-#include "mixstream/rows/content_number.hpp"
+#include "mixstream/rows/row.hpp"
 #include "mixstream/rows/source.hpp"
 
 namespace mixstream {

@@ -1,4 +1,5 @@
 #include "mixstream/model/model.hpp"
+#include "mixstream/rows/row.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +11,6 @@
 #include "mixstream/moments/codec.hpp"
 #include "mixstream/moments/sections.hpp"
 #include "mixstream/moments/state.hpp"
-#include "mixstream/rows/content_number.hpp"
 
 namespace mixstream {
 namespace {

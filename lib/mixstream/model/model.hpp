@@ -40,7 +40,7 @@ class Model {
 
   /// Adds a row, or refuses it by name and counts it. `position`: the row's number, on which with the seed
   /// and the source alone it depends whether the sample has it; nothing: what the row holds is its number,
-  /// see rows/content_number.hpp. Now and then makes the fit that the polish asks for. An interruption leaves
+  /// see rows/row.hpp. Now and then makes the fit that the polish asks for. An interruption leaves
   /// the row absorbed and the fit due.
   RowFault absorb(const Row& row, std::optional<std::uint64_t> position = {});
   void count_refused(std::string_view reason, std::optional<std::uint64_t> sensor = {});

@@ -231,16 +231,20 @@ class TextReport {
                         plain_number(report_.misfit.open, 2));
   }
 
+  static const char* choice_words(Modes modes) {
+    if (modes == Modes::persistent) return "   laws that last";
+    return modes == Modes::gated ? "   a gate" : "";
+  }
+
   /// The numbers of laws that were tried; which won, and why where another one is likelier.
   void candidates() {
     for (const Candidate& candidate : report_.candidates) {
       const std::string noise = noise_words(candidate.noise, candidate.noise_shape);
-      out_ +=
-          fmt::format("  {} k = {}   BIC {:.5f} a row   probability {:.2f}{}{}{}\n",
-                      candidate.chosen ? "*" : " ", candidate.component_count, candidate.bic,
-                      candidate.probability, candidate.modes == Modes::independent ? "" : "   laws that last",
-                      noise == "shared" ? "" : "   noise " + noise,
-                      candidate.j_per_dof ? fmt::format("   J/dof {:.2f}", *candidate.j_per_dof) : "");
+      out_ += fmt::format("  {} k = {}   BIC {:.5f} a row   probability {:.2f}{}{}{}\n",
+                          candidate.chosen ? "*" : " ", candidate.component_count, candidate.bic,
+                          candidate.probability, choice_words(candidate.modes),
+                          noise == "shared" ? "" : "   noise " + noise,
+                          candidate.j_per_dof ? fmt::format("   J/dof {:.2f}", *candidate.j_per_dof) : "");
     }
     if (const std::string reason = count_reason(report_); !reason.empty()) out_ += "    " + reason + "\n";
   }

@@ -26,6 +26,12 @@ struct RowPosition {
   std::uint64_t source = 0;
 };
 
+/// A number for rows that bring none and have no order: what they hold, of features, response, weight, time
+/// and sensor; -0.0 is 0.0. As RowPosition::row it makes the sample depend on the rows alone, in any order
+/// and in any cut, as long as few of them are alike. No throw, no allocation; a multiplication for each
+/// number.
+std::uint64_t content_number(const Row& row) noexcept;
+
 /// A number for the name of a sensor: the same name, the same number, everywhere. No throw, no allocation.
 std::uint64_t sensor_number(std::string_view name) noexcept;
 

@@ -10,7 +10,7 @@
 #include "mixstream/moments/moment_tables.hpp"
 #include "mixstream/moments/state.hpp"
 #include "mixstream/report/json.hpp"
-#include "mixstream/rows/content_number.hpp"
+#include "mixstream/rows/row.hpp"
 
 using namespace mixstream;
 

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "mixstream/core/random.hpp"
-#include "mixstream/rows/content_number.hpp"
 #include "mixstream/rows/reservoir.hpp"
 
 using namespace mixstream;
